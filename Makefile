@@ -1,0 +1,88 @@
+# Every command of this repository; `make` lists them. On a fresh machine only Python >= 3.11 with venv, and make, are needed.
+
+PYTHON ?= python3
+ifneq ($(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null),True)
+$(error CodeSynapse needs Python 3.11 or newer and "$(PYTHON)" is not: name a newer one, as in: make PYTHON=/path/to/python3.12)
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# Two installs into one .venv at once would spoil it; pytest brings its own parallelism.
+.NOTPARALLEL:
+
+BOOT := .cache/bootstrap
+BIN := .venv/bin
+UV := $(BOOT)/bin/uv
+ARGS ?=
+STORE ?= memory
+STORES := memory sqlite
+# Workers of pytest; 0 runs all in one process, for a debugger.
+WORKERS ?= 2
+
+# uv installs in seconds; where it cannot be had, the bootstrap's pip does the same more slowly.
+install = if [ -x $(UV) ]; then $(UV) pip install --quiet --python $(BIN)/python --compile-bytecode $(1); \
+	else $(BOOT)/bin/python -m pip --python $(BIN)/python install --quiet --disable-pip-version-check $(1); fi
+
+.PHONY: help setup serve test test-all contract lint format bench-mcp lock clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '  make %-11s %s\n' "$$name" "$$what"; done
+
+setup: ## install what needs rights on the machine (nothing yet)
+	@echo "Nothing to set up: both embedded stores need Python alone."
+
+serve: .venv/base.stamp ## start the server; make serve ARGS="--port 0"
+	@exec $(BIN)/codesynapse serve $(ARGS)
+
+test: lint ## lint, then every test at its short count
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+test-all: lint ## lint, then every test at its full count
+	@CODESYNAPSE_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+contract: .venv/dev.stamp ## run the contract suite; make contract STORE=memory|sqlite
+	@if [ -z "$(filter $(STORE),$(STORES))" ]; then echo "There is no store \"$(STORE)\" here yet; there are: $(STORES)." >&2; exit 2; fi
+	@$(BIN)/python -m pytest -p codesynapse.contracts.plugin --pyargs codesynapse.contracts.suite --contract $(STORE) $(ARGS)
+
+lint: .venv/dev.stamp ## check style, types and the import laws
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+format: .venv/dev.stamp ## rewrite the sources in the common style
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format --quiet .
+
+bench-mcp: .venv/dev.stamp ## measure a tool call and an idle stream beside the official SDK
+	@$(BIN)/python -m benchmarks.mcp_bench $(ARGS)
+
+lock: $(BOOT)/stamp ## choose the locked versions anew
+	@$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate setup.cfg --output-file requirements/base.txt
+	@$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate setup.cfg --extra dev \
+		--constraint requirements/base.txt --output-file requirements/dev.txt
+
+clean: ## remove everything that make made
+	@rm -rf .venv .cache build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ---- installing: a stamp is younger than all that it was made from, so a second run installs nothing ----
+
+$(BOOT)/stamp:
+	@$(PYTHON) -m venv $(BOOT)
+	@$(BOOT)/bin/python -m pip install --quiet --disable-pip-version-check "uv>=0.8,<1" \
+		|| echo "uv cannot be installed here; pip installs instead, more slowly." >&2
+	@touch $@
+
+.venv/python.stamp: $(BOOT)/stamp
+	@$(PYTHON) -m venv --without-pip .venv
+	@touch $@
+
+.venv/base.stamp: .venv/python.stamp requirements/base.txt setup.cfg pyproject.toml
+	@$(call install,--requirement requirements/base.txt)
+	@$(call install,--no-deps --editable .)
+	@touch $@
+
+.venv/dev.stamp: .venv/base.stamp requirements/dev.txt
+	@$(call install,--requirement requirements/dev.txt)
+	@touch $@
