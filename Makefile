@@ -18,6 +18,8 @@ STORE ?= memory
 STORES := memory sqlite
 # Workers of pytest; 0 runs all in one process, for a debugger.
 WORKERS ?= 2
+# Idle workers take over tests of busy ones. Snapshots are compared only: parallel workers cannot rewrite them.
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable
 
 # uv installs in seconds; where it cannot be had, the bootstrap's pip does the same more slowly.
 install = if [ -x $(UV) ]; then $(UV) pip install --quiet --python $(BIN)/python --compile-bytecode $(1); \
@@ -35,10 +37,10 @@ serve: .venv/base.stamp ## start the server; make serve ARGS="--port 0"
 	@exec $(BIN)/codesynapse serve $(ARGS)
 
 test: lint ## lint, then every test at its short count
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 test-all: lint ## lint, then every test at its full count
-	@CODESYNAPSE_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	@CODESYNAPSE_FULL=1 $(PYTEST) $(ARGS)
 
 contract: .venv/dev.stamp ## run the contract suite; make contract STORE=memory|sqlite
 	@if [ -z "$(filter $(STORE),$(STORES))" ]; then echo "There is no store \"$(STORE)\" here yet; there are: $(STORES)." >&2; exit 2; fi
