@@ -1,0 +1,289 @@
+"""The ports: what the server asks of a store, a handful of calls each. Adapters fill them; the suite checks them.
+
+All calls may raise Unavailable. `now_ms` is the server's moment; an adapter never reads a clock of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from msgspec import Struct
+
+from codesynapse.contracts.accounts import (
+    AuditRecord,
+    Authority,
+    Caller,
+    KeyRecord,
+    Level,
+    Member,
+    Registration,
+    RepositoryGrant,
+)
+from codesynapse.contracts.binding import Binding
+from codesynapse.contracts.identity import Identity, Millis
+from codesynapse.contracts.memory import CommitId, Committed, Entity, EntityId, Outcome, Revision, Scope, Snapshot
+from codesynapse.contracts.quotas import Quotas
+from codesynapse.contracts.repository import Candidates, RepositoryChange, RepositoryScope, Slice
+from codesynapse.contracts.vectors import Vector, VectorHit, VectorRecord
+
+
+class Features(Struct, frozen=True, kw_only=True):
+    """What a backend offers, known without opening it. A port that is False here is None in its Backend.
+
+    durable: what was committed is there after closing and opening again with the same options.
+    """
+
+    session_memory: bool = False
+    repository: bool = False
+    vectors: bool = False
+    accounts: bool = False
+    agents: bool = False
+    durable: bool = False
+
+
+class SessionMemory(Protocol):
+    """Session memory: one bounded snapshot a scope, committed whole.
+
+    Revisions, quotas, tombstones and the fixed expiry are enforced by `contracts.commit.check_commit` inside the
+    store's own transaction, whoever calls.
+    """
+
+    async def load(self, scope: Scope, *, now_ms: Millis) -> Snapshot:
+        """The snapshot of a scope: empty at revision 0 before the first commit, empty and `closed` after clearing.
+
+        Raises SessionRevoked and SessionExpired; an expired scope's content is removed on this access.
+        """
+        ...
+
+    async def commit(
+        self,
+        proposed: Snapshot,
+        *,
+        read_revision: Revision,
+        commit_id: CommitId,
+        outcome: Outcome,
+        now_ms: Millis,
+    ) -> Committed:
+        """Replace the snapshot of `proposed.scope`, as `check_commit` decides; `proposed.revision` is not looked at.
+
+        The last 32 commit ids of a scope are kept with their results: repeating one answers the first result.
+        With `closed=True` and no facts the namespace is cleared, for good.
+        """
+        ...
+
+    async def committed(self, scope: Scope, commit_id: CommitId, *, now_ms: Millis) -> Committed | None:
+        """The kept result of a commit id, or None: how a lost acknowledgement is settled.
+
+        Raises SessionRevoked and SessionExpired.
+        """
+        ...
+
+    async def revoke(self, tenant_id: str, session_id: str, *, now_ms: Millis) -> int:
+        """Lay the session's tombstone and remove the content of all its namespaces; the number of facts removed.
+
+        Repeatable. Roots stay, and count.
+        """
+        ...
+
+    async def sweep(self, *, now_ms: Millis, limit: int) -> int:
+        """Remove the content of up to `limit` expired scopes; how many were emptied."""
+        ...
+
+    async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
+        """Write the caps in force onto the tenant's root; `commit` reads them there."""
+        ...
+
+    async def quotas(self, tenant_id: str) -> Quotas:
+        """The caps in force; the defaults where none were written."""
+        ...
+
+
+class RepositoryGraph(Protocol):
+    """Repository memory: a durable graph a repository, read in slices and committed by rows."""
+
+    async def read(
+        self, scope: RepositoryScope, *, pairs: Sequence[tuple[EntityId, str]], entities: Sequence[EntityId]
+    ) -> Slice:
+        """The facts of these (subject, predicate) pairs with their ends, and these entities, at one revision."""
+        ...
+
+    async def commit(
+        self,
+        change: RepositoryChange,
+        *,
+        read_revision: Revision,
+        commit_id: CommitId,
+        outcome: Outcome,
+        now_ms: Millis,
+    ) -> Committed:
+        """Write rows, as `contracts.repository.check_repository_commit` decides inside the store's transaction."""
+        ...
+
+    async def committed(self, scope: RepositoryScope, commit_id: CommitId) -> Committed | None:
+        """The kept result of one of the last 32 commit ids, or None."""
+        ...
+
+    async def candidates(
+        self, scope: RepositoryScope, terms: Sequence[str], *, limit: int, now_ms: Millis, history: bool
+    ) -> Candidates:
+        """Facts that carry at least one of the terms: those with most different terms first, then the newest
+        recorded, then by id. Without `history`, only facts that are current at `now_ms`, here and in the figures.
+        """
+        ...
+
+    async def find_nodes(
+        self, scope: RepositoryScope, query: str, *, after: tuple[str, str] | None, limit: int
+    ) -> list[Entity]:
+        """Entities that `entity_matches`, in `node_order`, beginning behind `after`."""
+        ...
+
+    async def named(self, scope: RepositoryScope, names: Sequence[str]) -> list[Entity]:
+        """Entities that `answers_to` one of these names or ids, in `node_order`."""
+        ...
+
+    async def touching(
+        self, scope: RepositoryScope, entities: Sequence[EntityId], *, limit: int, now_ms: Millis
+    ) -> Slice:
+        """Facts current at `now_ms` that begin or end at one of the entities, ordered by fact id, at most `limit`."""
+        ...
+
+    async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
+        """Write the caps in force for the tenant's repositories."""
+        ...
+
+
+class VectorIndex(Protocol):
+    """Vectors of session memory, beside the snapshots or elsewhere; never an authority."""
+
+    async def put(self, records: Sequence[VectorRecord], *, now_ms: Millis) -> None:
+        """Store or replace, by compound id. Raises Invalid for a record that `check_record` refuses."""
+        ...
+
+    async def search(self, scope: Scope, query: Vector, *, model: str, limit: int, now_ms: Millis) -> list[VectorHit]:
+        """The nearest live vectors of this scope, model and dimension, nearest first, then by entity.
+
+        query: shape (dimension,), unit length. limit: 1 to 100. Score: cosine, in [-1, 1].
+        """
+        ...
+
+    async def drop(self, tenant_id: str, session_id: str, ns: str | None = None) -> int:
+        """Remove a session's vectors, or those of one namespace; how many."""
+        ...
+
+    async def sweep(self, *, now_ms: Millis, limit: int) -> int:
+        """Remove up to `limit` expired vectors; how many."""
+        ...
+
+
+class Accounts(Protocol):
+    """Organisations, users, keys, repositories, grants, the registry of chat sessions, and the audit of all that.
+
+    Every change writes its audit record in the same transaction. Creating what exists raises AlreadyExists, changing
+    what does not raises NotFound. Nothing here is ever cached: a withdrawal holds for the next request.
+    """
+
+    async def create_organization(self, tenant_id: str, *, now_ms: Millis) -> None: ...
+
+    async def organizations(self) -> list[str]: ...
+
+    async def suspend_organization(self, tenant_id: str, *, suspended: bool, now_ms: Millis) -> None: ...
+
+    async def set_quotas(self, tenant_id: str, quotas: Quotas, *, now_ms: Millis) -> None: ...
+
+    async def quotas(self, tenant_id: str) -> Quotas: ...
+
+    async def create_user(self, subject_id: str, *, now_ms: Millis) -> None: ...
+
+    async def suspend_user(self, subject_id: str, *, suspended: bool, now_ms: Millis) -> None: ...
+
+    async def set_member(self, tenant_id: str, subject_id: str, *, member: bool, now_ms: Millis) -> None:
+        """Add a user to an organisation, or withdraw the membership. Repeatable."""
+        ...
+
+    async def members(self, tenant_id: str) -> list[Member]: ...
+
+    async def create_repository(self, tenant_id: str, repository: str, *, now_ms: Millis) -> None: ...
+
+    async def set_grant(
+        self, tenant_id: str, repository: str, subject_id: str, level: Level | None, *, now_ms: Millis
+    ) -> None:
+        """Set a user's grant on a repository; None withdraws it. Repeatable."""
+        ...
+
+    async def grant(self, tenant_id: str, repository: str, subject_id: str) -> Level | None:
+        """What a user may do on a repository; None without a grant, and for a repository that does not exist."""
+        ...
+
+    async def repositories(self, tenant_id: str, subject_id: str | None = None) -> list[RepositoryGrant]:
+        """All repositories of an organisation, or those that a user has a grant on, by name."""
+        ...
+
+    async def create_key(self, record: KeyRecord, key_hash: str, *, now_ms: Millis) -> None: ...
+
+    async def revoke_key(self, tenant_id: str, key_id: str, *, now_ms: Millis) -> None: ...
+
+    async def keys(self, tenant_id: str) -> list[KeyRecord]: ...
+
+    async def authorize(self, key_hash: str, session_id: str | None, *, now_ms: Millis) -> Authority:
+        """Who shows this key, and the binding of the session they name: one consistent read.
+
+        Raises Unauthenticated, Suspended, MembershipWithdrawn. A session that is not theirs to use is told in
+        `Authority.refusal`. An expiry that is observed here leaves its tombstone.
+        """
+        ...
+
+    async def recheck(self, identity: Identity, key_id: str, *, now_ms: Millis) -> Binding:
+        """The binding of work that goes on without the key at hand.
+
+        Raises what `authorize` raises, and SessionNotRegistered, SessionExpired, SessionRevoked.
+        """
+        ...
+
+    async def register(self, caller: Caller, session_id: str, *, now_ms: Millis) -> Registration:
+        """Bind a session to a caller, as `contracts.binding.decide_registration` decides, in one transaction."""
+        ...
+
+    async def bindings(self, caller: Caller) -> list[Binding]:
+        """The caller's own bindings, newest first, at most 1,000."""
+        ...
+
+    async def revoke(self, tenant_id: str, session_id: str, *, subject_id: str | None, now_ms: Millis) -> Binding:
+        """Lay a session's tombstone. subject_id: whose it must be; None for an operator of the organisation.
+
+        Raises SessionUnknown for an unknown or foreign id. Repeatable.
+        """
+        ...
+
+    async def audit(self, *, after: int, limit: int) -> list[AuditRecord]:
+        """Audit records behind a sequence number, oldest first."""
+        ...
+
+    async def audit_end(self) -> int:
+        """The newest sequence number, 0 before the first."""
+        ...
+
+
+class Agents(Protocol):
+    """Agent memory; its port arrives with seed 1's tools."""
+
+
+class Backend(Struct, frozen=True, kw_only=True):
+    """An open backend. A port that it does not offer is None, and its Features say so."""
+
+    session_memory: SessionMemory | None = None
+    repository: RepositoryGraph | None = None
+    vectors: VectorIndex | None = None
+    accounts: Accounts | None = None
+    agents: Agents | None = None
+
+
+class OpenBackend(Protocol):
+    """What an entry point of the group `codesynapse.backends` names: Features, and a way to open the backend.
+
+    options: `url` and whatever else the backend documents; an unknown one is refused with Invalid.
+    """
+
+    @property
+    def features(self) -> Features: ...
+
+    def __call__(self, options: Mapping[str, str]) -> AbstractAsyncContextManager[Backend]: ...

@@ -1,0 +1,81 @@
+"""Vectors of session memory: compound ids, and what a store's hits are worth. Pure."""
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from codesynapse.contracts.errors import Invalid
+from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.memory import EntityId, Scope, Snapshot
+
+Vector = tuple[float, ...]
+"""Shape (dimension,), unit length."""
+
+DIMENSION_MAX = 4_096
+SCORE_TOLERANCE = 1e-3
+"""How far beyond [-1, 1] a cosine may stray by rounding."""
+
+
+class VectorRecord(Struct, frozen=True, kw_only=True):
+    """The embedding of one entity in one scope, by one model. expires_at_ms: the binding's deadline."""
+
+    scope: Scope
+    entity: EntityId
+    model: str
+    values: Vector
+    expires_at_ms: Millis
+
+
+class VectorHit(Struct, frozen=True, kw_only=True):
+    """What a store found. score: cosine, in [-1, 1]."""
+
+    scope: Scope
+    entity: EntityId
+    score: float
+    expires_at_ms: Millis
+
+
+def vector_id(scope: Scope, entity: EntityId, model: str) -> str:
+    """The physical id of a vector: `v` and 32 hex digits over tenant, session, namespace, entity and model.
+
+    Compound, so that the same entity in two sessions can never overwrite one another (seed 0, "Graph and vector
+    schema").
+    """
+    text = "\x1f".join((scope.tenant_id, scope.session_id, scope.ns, entity, model))
+    return "v" + hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def check_record(record: VectorRecord, now_ms: Millis) -> None:
+    """Check a record before it is stored. Raises Invalid: dimension, finite values, unit length, a deadline ahead."""
+    if not 1 <= len(record.values) <= DIMENSION_MAX:
+        raise Invalid(field="values", limit=DIMENSION_MAX)
+    length = math.fsum(value * value for value in record.values)
+    if not math.isfinite(length) or abs(length - 1) > 1e-2:
+        raise Invalid(field="values", limit="unit length")
+    if record.expires_at_ms <= now_ms:
+        raise Invalid(field="expires_at_ms", limit="later than now")
+
+
+def admit_hits(hits: Iterable[VectorHit], snapshot: Snapshot, now_ms: Millis) -> list[VectorHit]:
+    """The hits that are this scope's own, live, validly scored and still in the authoritative snapshot, best first.
+
+    Source: seed 0, "Returned hits are checked again".
+    """
+    present = {entity.id for entity in snapshot.entities}
+    kept = [
+        hit
+        for hit in hits
+        if hit.scope == snapshot.scope
+        and hit.expires_at_ms > now_ms
+        and math.isfinite(hit.score)
+        and abs(hit.score) <= 1 + SCORE_TOLERANCE
+        and hit.entity in present
+    ]
+    return sorted(kept, key=lambda hit: (-hit.score, hit.entity))
+
+
+def cosine(left: Sequence[float], right: Sequence[float]) -> float:
+    """The cosine of two vectors of unit length and one dimension."""
+    return math.fsum(a * b for a, b in zip(left, right, strict=True))
