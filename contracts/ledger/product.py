@@ -6,14 +6,8 @@ from codesynapse.contracts.ledger import PENDING, Requirement
 
 ROWS: tuple[Requirement, ...] = (
     Requirement(
-        id="reach:http",
-        promise="An agent reaches its memory over MCP's Streamable HTTP with SSE and resume.",
-        source="product.md, Introduction",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="reach:stdio",
-        promise="An agent reaches its memory over MCP on stdio.",
+        id="reach:transports",
+        promise="An official MCP client stores and recalls over Streamable HTTP, over stdio and through the bridge.",
         source="product.md, Introduction",
         tests=PENDING,
     ),
@@ -86,20 +80,8 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Dashboard and browser sessions",
     ),
     Requirement(
-        id="hints:no-metrics",
-        promise="No metric label has a declared key.",
-        source="product.md, The two identities",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="hints:principal:tenant",
-        promise="The same key declared in two organisations means two buckets.",
-        source="decision 1",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="hints:principal:subject",
-        promise="The same key declared by two users of one organisation means two buckets.",
+        id="hints:principal",
+        promise="The same key declared in two organisations, or by two users of one, means two buckets.",
         source="decision 1",
         to_come="Agent memory and the declared session key",
     ),
@@ -111,13 +93,9 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="hints:pauses:principal-cap",
-        promise="A principal has at most 256 live pauses; one more evicts its own nearest to its end.",
-        source="decision 2",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="hints:pauses:evicted-told",
-        promise="The answer of the call that evicts a pause says `evicted_nearest: true`.",
+        promise=(
+            "Past 256 pauses a principal loses its own nearest to its end, and the answer says `evicted_nearest: true`."
+        ),
         source="decision 2",
         to_come="Agent memory and the declared session key",
     ),
@@ -135,13 +113,9 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="hints:key:length",
-        promise="A session key over 256 characters, counted with its outer whitespace, is refused clearly.",
-        source="decision 3",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="hints:key:schema",
-        promise="Every schema with a session key states `maxLength` 256.",
+        promise=(
+            "A session key over 256 characters, counted before the strip, is refused, and each schema states the limit."
+        ),
         source="decision 3",
         to_come="Agent memory and the declared session key",
     ),
@@ -216,13 +190,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="order:recall",
-        promise="`recall` answers best first.",
-        source="decision 11",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="order:with-context",
-        promise="`recall_with_context` merges its answers by time.",
+        promise="`recall` answers best first, and `recall_with_context` merges by time.",
         source="decision 11",
         to_come="Agent memory and the declared session key",
     ),
@@ -252,33 +220,21 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="expiry:first-commit",
-        promise=(
-            "The first commit of a scope gets the binding's expiry, and one later than seven days from now is refused."
-        ),
-        source="decision 12",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="expiry:equal",
-        promise="All namespaces of a session have the same expiry.",
+        promise="The first commit of a scope fixes its expiry, and one later than seven days from now is refused.",
         source="decision 12",
         tests=PENDING,
     ),
     Requirement(
         id="snapshot:size",
-        promise="The size of a snapshot is the number of UTF-8 bytes of its canonical JSON.",
+        promise=(
+            "A snapshot's size is the number of UTF-8 bytes of its canonical JSON, which omits what can be derived."
+        ),
         source="decision 13",
         tests=PENDING,
     ),
     Requirement(
         id="snapshot:digest",
         promise="A snapshot has the same digest on every store.",
-        source="decision 13",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="snapshot:no-derived",
-        promise="The canonical JSON of a snapshot leaves out what can be derived.",
         source="decision 13",
         tests=PENDING,
     ),
@@ -308,31 +264,13 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="facts:recall-current",
-        promise="Recall answers from current facts unless history is asked for.",
-        source="decision 14",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="facts:history",
-        promise="History stays inside the snapshot's bounds and can be read.",
+        promise="Recall answers from current facts; history stays in the snapshot's bounds and can be asked for.",
         source="decision 14",
         tests=PENDING,
     ),
     Requirement(
         id="facts:id",
-        promise="A fact's id follows from subject, predicate and object alone.",
-        source="decision 14",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="facts:repeat",
-        promise="Upserting the same triple again changes nothing and costs no revision.",
-        source="decision 14",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="facts:reassert",
-        promise="Asserting a superseded or retracted fact opens a new interval on its id and counts as added.",
+        promise="A fact's id follows from subject, predicate and object; repeating an upsert costs no revision.",
         source="decision 14",
         tests=PENDING,
     ),
@@ -344,7 +282,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="facts:retract",
-        promise="`retract: true` closes a fact.",
+        promise="`retract: true` closes a fact; asserting a closed one again opens a new interval and counts as added.",
         source="decision 14",
         tests=PENDING,
     ),
@@ -397,14 +335,11 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="commits:repository-counter",
-        promise="A repository's memory has one counter that rises by one with each changing commit.",
-        source="decision 15",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="commits:repository-ids",
-        promise="Repository memory honours commit ids and `expected_revision` as session memory does.",
+        id="commits:repository",
+        promise=(
+            "A repository's counter rises by one a changing commit; commit ids and `expected_revision` work as in a "
+            "session."
+        ),
         source="decision 15",
         tests=PENDING,
     ),
@@ -463,14 +398,8 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="key:hashed",
-        promise="Only the SHA-256 of an API key is stored.",
-        source="product.md, Names",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="key:shown-once",
-        promise="An API key is shown when it is made and never again.",
+        id="key:secret",
+        promise="Only an API key's SHA-256 is stored, and the key is shown when it is made and never again.",
         source="product.md, Names",
         tests=PENDING,
     ),
@@ -587,13 +516,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="listen:default",
-        promise="The server listens on 127.0.0.1 and port 8420 by default.",
-        source="product.md, Settings",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="listen:any-port",
-        promise="Port 0 picks a free port.",
+        promise="The server listens on 127.0.0.1 and port 8420 by default, and port 0 picks a free one.",
         source="product.md, Settings",
         tests=PENDING,
     ),
@@ -617,13 +540,9 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="graph:servers",
-        promise="Neo4j, bolt and HugeGraph URLs in `CODESYNAPSE_GRAPH` open those servers.",
-        source="product.md, Settings",
-        to_come="Neo4j and Apache HugeGraph",
-    ),
-    Requirement(
-        id="graph:tls",
-        promise="The encrypted forms of the Neo4j and HugeGraph URLs connect over TLS and never without it.",
+        promise=(
+            "Neo4j, bolt and HugeGraph URLs in `CODESYNAPSE_GRAPH` open those servers, encrypted where they say so."
+        ),
         source="product.md, Settings",
         to_come="Neo4j and Apache HugeGraph",
     ),
@@ -671,13 +590,10 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="secret:file",
-        promise="The key for signed states is a 0600 file in the home unless the setting names another.",
-        source="product.md, Settings",
-        to_come="MCP complete",
-    ),
-    Requirement(
-        id="secret:shared",
-        promise="All processes of an installation verify what one of them signed.",
+        promise=(
+            "The key for signed states is a 0600 file in the home or the one set, and all processes of one server "
+            "share it."
+        ),
         source="product.md, Settings",
         to_come="MCP complete",
     ),
@@ -694,20 +610,14 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Code graph and ingest",
     ),
     Requirement(
-        id="operating-context",
+        id="settings:operating-context",
         promise="`get_operating_context` reads the file that the operator's setting names.",
         source="product.md, Settings",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
         id="limits:body",
-        promise="A request body over 4 MiB is refused.",
-        source="product.md, Limits",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="limits:depth",
-        promise="JSON nested deeper than 64 is refused.",
+        promise="A body over 4 MiB and JSON nested deeper than 64 are refused.",
         source="product.md, Limits",
         tests=PENDING,
     ),
@@ -719,13 +629,10 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="limits:transport:own",
-        promise="The 65th transport session of a principal ends its own least recently used idle one.",
-        source="product.md, Limits",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="limits:transport:busy",
-        promise="Where none of the 64 is idle a further transport session gets 429.",
+        promise=(
+            "A principal's 65th transport session ends its own least recently used idle one; with none idle it gets "
+            "429."
+        ),
         source="product.md, Limits",
         tests=PENDING,
     ),
@@ -742,14 +649,8 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="limits:ring:session",
-        promise="The ring of a session holds 256 events and 1 MiB at most.",
-        source="product.md, Limits",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="limits:ring:total",
-        promise="All rings together hold 64 MiB at most.",
+        id="limits:ring",
+        promise="Event rings hold at most 256 events and 1 MiB a session, and 64 MiB in all.",
         source="product.md, Limits",
         tests=PENDING,
     ),
@@ -785,7 +686,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="start:key-line",
-        promise="The first start prints `CODESYNAPSE_API_KEY=csk_…` alone on a line.",
+        promise="The first start prints `CODESYNAPSE_API_KEY=csk_…` alone on a line, and no later start prints a key.",
         source="product.md, First start",
         tests=PENDING,
     ),
@@ -798,12 +699,6 @@ ROWS: tuple[Requirement, ...] = (
     Requirement(
         id="start:creates",
         promise="The first start makes one organisation, one user and the repository `default`.",
-        source="product.md, First start",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="start:once",
-        promise="A later start prints no key.",
         source="product.md, First start",
         tests=PENDING,
     ),
@@ -911,13 +806,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="shapes:shared",
-        promise="REST routes and tools take and return the same objects.",
-        source="product.md, Shapes",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="shapes:unknown-argument",
-        promise="An unknown argument is refused, over REST and over MCP.",
+        promise="REST routes and tools take and return the same objects and refuse an unknown argument.",
         source="product.md, Shapes",
         tests=PENDING,
     ),
@@ -959,31 +848,19 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="upsert:arguments",
-        promise="`upsert_graph_triples` takes 1 to 50 triples and refuses none and 51.",
-        source="product.md, Shapes",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="upsert:scope",
-        promise='`upsert_graph_triples` with `memory_scope: "session"` writes session memory.',
+        promise="`upsert_graph_triples` takes 1 to 50 triples, into a session's memory where the scope says so.",
         source="product.md, Shapes",
         tests=PENDING,
     ),
     Requirement(
         id="upsert:answer",
-        promise="`upsert_graph_triples` answers with the facts, the four counts and the revision.",
+        promise="`upsert_graph_triples` answers with the facts, four counts that are numbers, and the revision.",
         source="product.md, Shapes",
         tests=PENDING,
     ),
     Requirement(
-        id="recall:limit",
-        promise="`recall_context` returns 10 facts by default and takes a limit of 1 to 50.",
-        source="product.md, Shapes",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="recall:answer",
-        promise="`recall_context` answers with the facts and the revision of what it read.",
+        id="recall:shape",
+        promise="`recall_context` returns 10 facts or a limit of 1 to 50, and the revision of what it read.",
         source="product.md, Shapes",
         tests=PENDING,
     ),
@@ -1012,26 +889,20 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="search:arguments",
-        promise="`search_graph_nodes` returns 20 nodes by default, at most 100, filtered by labels where given.",
+        id="search:shape",
+        promise=(
+            "`search_graph_nodes` pages by labels and an opaque cursor, 20 or up to 100 nodes, losing and repeating "
+            "none."
+        ),
         source="product.md, Shapes",
         tests=PENDING,
     ),
     Requirement(
-        id="search:cursor",
-        promise="`search_graph_nodes` pages by an opaque cursor without repeating or losing a node.",
-        source="product.md, Shapes",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="subgraph:arguments",
-        promise="`query_subgraph` takes 1 to 20 nodes by id or name, a depth of 1 to 3 and a limit of 1 to 300.",
-        source="product.md, Shapes",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="subgraph:answer",
-        promise="`query_subgraph` answers with nodes, edges and whether it was cut off.",
+        id="subgraph:shape",
+        promise=(
+            "`query_subgraph` takes 1 to 20 nodes by id or name, depth 1 to 3, limit 1 to 300, and says when it was "
+            "cut off."
+        ),
         source="product.md, Shapes",
         tests=PENDING,
     ),
@@ -1046,12 +917,6 @@ ROWS: tuple[Requirement, ...] = (
         promise="Nodes of the code graph carry the label `Node`.",
         source="product.md, Shapes; product.md, Memory, in three scopes",
         to_come="Code graph and ingest",
-    ),
-    Requirement(
-        id="answers:counts",
-        promise="`added`, `unchanged`, `superseded`, `retracted` and `removed` are numbers.",
-        source="product.md, Shapes",
-        tests=PENDING,
     ),
     Requirement(
         id="offload:shape",
@@ -1074,12 +939,6 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="register:expires-at",
-        promise="Every repetition of a registration answers the same `expires_at`.",
-        source="product.md, Shapes",
-        tests=PENDING,
-    ),
-    Requirement(
         id="register:conflict",
         promise="Anyone else's registration of a live or dead id answers 409 with one and the same body.",
         source="product.md, Shapes",
@@ -1092,74 +951,26 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="revoke:body",
-        promise="Revocation takes the session id in the request body.",
-        source="product.md, Shapes",
-        tests=PENDING,
-    ),
-    Requirement(
         id="ids:not-in-paths",
-        promise="No route or resource URI contains a session id.",
+        promise="No route or resource URI contains a session id; revocation takes it in the body.",
         source="product.md, Shapes",
         tests=PENDING,
     ),
     Requirement(
-        id="rest:memory:limit",
-        promise="The listing of session memory returns 50 facts by default and takes a limit of 1 to 512.",
-        source="product.md, Shapes",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="rest:memory:history",
-        promise="The listing of session memory shows past facts only where `history` asks for them.",
-        source="product.md, Shapes",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="rest:memory:closed",
-        promise="A closed namespace reads empty with `closed: true` and refuses writes with `namespace_closed`.",
-        source="product.md, Shapes",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="rest:memory:removed",
-        promise="Clearing answers `closed: true` and how many facts were removed.",
-        source="product.md, Shapes",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="expiry:told:tool",
-        promise="In a session's last 24 hours a tool result's `_meta` carries `codesynapse/session_expires_at`.",
-        source="product.md, Shapes",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="expiry:told:rest",
-        promise="In a session's last 24 hours a REST answer carries `X-CodeSynapse-Session-Expires`.",
+        id="expiry:told",
+        promise="In a session's last 24 hours tool results and REST answers carry its end in `_meta` and in a header.",
         source="product.md, Shapes",
         tests=PENDING,
     ),
     Requirement(
         id="toolsets:choice",
-        promise="Toolsets are chosen by setting, header or query parameter.",
-        source="product.md, Shapes",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="toolsets:hidden",
-        promise="A tool outside the chosen toolsets is unknown.",
-        source="product.md, Shapes",
+        promise="Toolsets are chosen by setting, header or query parameter, all by default; a hidden tool is unknown.",
+        source="product.md, Shapes; product.md, Tools",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
         id="idempotency:replay",
-        promise="A repeated idempotency key of one agent returns the kept answer for 24 hours.",
-        source="product.md, Shapes",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="idempotency:other-content",
-        promise="Other content under a used idempotency key is an error.",
+        promise="An agent's idempotency key returns the kept answer for 24 hours; other content under it is an error.",
         source="product.md, Shapes",
         to_come="Agent memory and the declared session key",
     ),
@@ -1182,32 +993,14 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="refused:transport-rebound",
-        promise="One's own transport session under another primary id gets 403.",
-        source="product.md, Who is refused how",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="refused:unregistered",
-        promise="A session that is not registered to the caller gets 403.",
+        id="refused:indistinct",
+        promise="A foreign session, live or dead, gets the same 403 as an id that never existed, registration apart.",
         source="product.md, Who is refused how",
         tests=PENDING,
     ),
     Requirement(
         id="refused:owner-told",
-        promise="The owner of an expired or revoked session is told which of the two it is.",
-        source="product.md, Who is refused how",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="refused:indistinct",
-        promise="To anyone but its owner a live or dead id looks like one that never existed, registration apart.",
-        source="product.md, Who is refused how",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="refused:header-missing",
-        promise="A missing execution header gets 403.",
+        promise="The owner of an expired or revoked session is told which it is, with 403, on use and on registration.",
         source="product.md, Who is refused how",
         tests=PENDING,
     ),
@@ -1218,44 +1011,14 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="refused:user-suspended",
-        promise="A suspended user gets 403.",
-        source="product.md, Who is refused how",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="refused:organisation-suspended",
-        promise="Every user of a suspended organisation gets 403.",
-        source="product.md, Who is refused how",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="refused:membership",
-        promise="A user whose membership was withdrawn gets 403.",
-        source="product.md, Who is refused how",
-        tests=PENDING,
-    ),
-    Requirement(
         id="refused:no-transport-id",
         promise="GET and DELETE without a transport session id get 405.",
         source="product.md, Who is refused how",
         tests=PENDING,
     ),
     Requirement(
-        id="refused:register-dead",
-        promise="Registering one's own expired or revoked id gets 403 with `expired` or `revoked`.",
-        source="product.md, Who is refused how",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="refused:register-active-cap",
-        promise="Registration at the cap of active bindings gets 429.",
-        source="product.md, Who is refused how",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="refused:register-retained-cap",
-        promise="Registration at the cap of retained bindings gets 409 `capacity`.",
+        id="refused:register-caps",
+        promise="Registration gets 429 at the cap of active bindings and 409 `capacity` at that of retained ones.",
         source="product.md, Who is refused how",
         tests=PENDING,
     ),
@@ -1296,26 +1059,8 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="refused:silent",
-        promise="No answer or log line contains an identifier that was offered and refused.",
-        source="product.md, Who is refused how",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="refused:silent-telemetry",
-        promise="No span or metric label contains an identifier that was offered and refused.",
-        source="product.md, Who is refused how",
-        to_come="Observability",
-    ),
-    Requirement(
         id="unbound:methods",
         promise="An unbound protocol session answers initialize, ping, logging and the static lists only.",
-        source="product.md, Who is refused how",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="unbound:binds",
-        promise="The first request with both headers binds a protocol session for good.",
         source="product.md, Who is refused how",
         tests=PENDING,
     ),
@@ -1327,43 +1072,24 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="streams:closed",
-        promise="Revoking, expiring, suspending or deleting the key closes open streams within a second.",
+        promise=(
+            "Revoking, expiring, suspending or deleting the key closes open streams within a second; no event follows."
+        ),
         source="product.md, Who is refused how",
         tests=PENDING,
     ),
     Requirement(
-        id="streams:silent-after",
-        promise="No event follows on a stream once its session or key has ended.",
-        source="product.md, Who is refused how",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="memory:session-key",
-        promise="Session memory is addressed by tenant, session and namespace.",
+        id="memory:repository",
+        promise=(
+            "Repository memory belongs to tenant and repository, outlives every session and has quotas that are "
+            "settings."
+        ),
         source="product.md, Memory, in three scopes",
         tests=PENDING,
     ),
     Requirement(
-        id="memory:repository-key",
-        promise="Repository memory is addressed by tenant and repository and outlives every session.",
-        source="product.md, Memory, in three scopes",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="memory:repository-quotas",
-        promise="Repository memory has quotas of its own, each a setting.",
-        source="product.md, Memory, in three scopes",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="memory:agent-key",
-        promise="Agent memory is addressed by tenant, agent, project and channel and is durable.",
-        source="product.md, Memory, in three scopes",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="memory:agent-quotas",
-        promise="Agent memory has quotas of its own, each a setting.",
+        id="memory:agent",
+        promise="Agent memory is durable by tenant, agent, project and channel and has quotas that are settings.",
         source="product.md, Memory, in three scopes",
         to_come="Agent memory and the declared session key",
     ),
@@ -1392,38 +1118,14 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Offload, promotion and indexing",
     ),
     Requirement(
-        id="tools:memory",
-        promise="The memory toolset offers its twelve tools.",
-        source="product.md, Tools",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="tools:session",
-        promise="The session toolset offers its six tools.",
-        source="product.md, Tools",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="tools:maintenance",
-        promise="The maintenance toolset offers its twelve tools.",
-        source="product.md, Tools",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="tools:default-all",
-        promise="All toolsets are on by default.",
+        id="tools:agents",
+        promise="The memory toolset offers its twelve tools, session its six and maintenance its twelve.",
         source="product.md, Tools",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
         id="tools:described",
-        promise="Every tool has a title, annotations and a description for each parameter.",
-        source="product.md, Tools",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="tools:closed-schema",
-        promise="Every input schema says `additionalProperties: false`.",
+        promise="Every tool has a title, annotations, described parameters and a schema that admits no others.",
         source="product.md, Tools",
         tests=PENDING,
     ),
@@ -1465,13 +1167,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="stdio:refuses",
-        promise="The stdio server without a key, the ids or a live binding exits 2 and names the variable.",
-        source="product.md, Running it",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="stdio:before-reading",
-        promise="The stdio server checks its environment before it reads anything from stdin.",
+        promise="The stdio server without key, ids or a live binding exits 2 before it reads and names the variable.",
         source="product.md, Running it",
         tests=PENDING,
     ),
@@ -1483,13 +1179,9 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="run:several-servers",
-        promise="Several server processes share PostgreSQL and the graph and vector stores.",
-        source="product.md, Running it",
-        to_come="PostgreSQL, jobs and schedules",
-    ),
-    Requirement(
-        id="run:process-local",
-        promise="The docs name what lives in one process only and how to route to it.",
+        promise=(
+            "Several servers share PostgreSQL and the stores; the docs name what stays in one process and how to route."
+        ),
         source="product.md, Running it",
         to_come="PostgreSQL, jobs and schedules",
     ),

@@ -33,8 +33,11 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="identity:stable:reconnect",
-        promise="A client that reconnects under its primary id finds the memory that it left.",
-        source="seed 0, Primary session contract",
+        promise=(
+            "A client that comes back under its primary id, as after a cut or a compaction, finds the memory that it "
+            "left."
+        ),
+        source="seed 0, Primary session contract; product.md, Who uses it",
         tests=PENDING,
     ),
     Requirement(
@@ -42,21 +45,6 @@ ROWS: tuple[Requirement, ...] = (
         promise="A call that is tried again runs under the primary id of its first try.",
         source="seed 0, Primary session contract",
         tests=PENDING,
-    ),
-    Requirement(
-        id="identity:stable:compaction",
-        promise=(
-            "A fresh protocol session under the same primary id, as after a compaction, reads and writes the same "
-            "memory."
-        ),
-        source="seed 0, Primary session contract",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="identity:stable:background",
-        promise="Delegated and background work runs under the primary id that started it.",
-        source="seed 0, Primary session contract",
-        to_come="PostgreSQL, jobs and schedules",
     ),
     Requirement(
         id="identity:fields",
@@ -68,14 +56,10 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="identity:length",
-        promise="Each identifier has 1 to 128 characters; an empty one and one of 129 are refused.",
-        source="seed 0, Primary session contract",
-        tests=PENDING,
-    ),
-    Requirement(
         id="identity:charset",
-        promise="Identifiers consist of ASCII letters, digits and the signs . _ : - up to their very last character.",
+        promise=(
+            "Each identifier is 1 to 128 ASCII letters, digits and signs . _ : - and nothing else, up to its very end."
+        ),
         source="seed 0, Primary session contract",
         tests=PENDING,
     ),
@@ -92,20 +76,8 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="execution:require:missing",
-        promise="Work that needs an execution is refused when there is none.",
-        source="seed 0, Primary session contract",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="execution:require:cancelled",
-        promise="An execution that was cancelled is refused before any work.",
-        source="seed 0, Primary session contract",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="execution:require:expired",
-        promise="An execution whose deadline has passed is refused before any work.",
+        id="execution:require",
+        promise="Work is refused before it begins when its execution is missing, cancelled or past its deadline.",
         source="seed 0, Primary session contract",
         tests=PENDING,
     ),
@@ -137,12 +109,6 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="parent:explicit",
-        promise="Each operation of a child names the inherited primary id as its parent explicitly.",
-        source="seed 0, Primary session contract",
-        tests=PENDING,
-    ),
-    Requirement(
         id="binding:global",
         promise="A primary id belongs to exactly one user of exactly one organisation in the whole installation.",
         source="seed 0, Primary session contract",
@@ -158,14 +124,8 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="binding:foreign-user",
-        promise="Another user of the same organisation cannot register an id that is taken.",
-        source="seed 0, Primary session contract",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="binding:foreign-tenant",
-        promise="A user of another organisation cannot register an id that is taken.",
+        id="binding:foreign",
+        promise="Neither another user of the organisation nor a user of another one can register an id that is taken.",
         source="seed 0, Primary session contract",
         tests=PENDING,
     ),
@@ -177,25 +137,22 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="binding:membership",
-        promise="Resolving a session fails as soon as its user is no longer a member of its organisation.",
-        source="seed 0, Primary session contract",
+        promise="As soon as its user's membership is withdrawn, a session's next call gets 403, over REST and MCP.",
+        source=(
+            "seed 0, Primary session contract; seed 0, Retention, audit and verification; product.md, Who is refused "
+            "how"
+        ),
         tests=PENDING,
     ),
     Requirement(
         id="binding:suspension",
-        promise="Resolving a session fails while its user's account is suspended.",
-        source="seed 0, Primary session contract",
+        promise="While its user or its organisation is suspended, a session's calls get 403.",
+        source="seed 0, Primary session contract; product.md, Who is refused how",
         tests=PENDING,
     ),
     Requirement(
-        id="binding:privilege:registration",
-        promise="A platform administrator who has not registered a session cannot use it.",
-        source="seed 0, Primary session contract",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="binding:privilege:permission",
-        promise="A platform administrator without a grant on a repository cannot read or write its memory.",
+        id="binding:privilege",
+        promise="A platform administrator without a registered session or without a grant reads and writes no memory.",
         source="seed 0, Primary session contract",
         tests=PENDING,
     ),
@@ -207,19 +164,15 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="binding:expiry:fixed",
-        promise="Using or registering a session again never moves its deadline.",
-        source="seed 0, Primary session contract",
+        promise="Using or registering a session again never moves its deadline: `expires_at` stays the same.",
+        source="seed 0, Primary session contract; product.md, Shapes",
         tests=PENDING,
     ),
     Requirement(
-        id="binding:tombstone:revoked",
-        promise="A revoked id stays recorded for good, and registering it again does not reopen it.",
-        source="seed 0, Primary session contract",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="binding:tombstone:expired",
-        promise="An id that was seen expired stays recorded for good, and registering it again does not reopen it.",
+        id="binding:tombstone",
+        promise=(
+            "A revoked id, or one seen expired, stays recorded for good, and registering it again does not reopen it."
+        ),
         source="seed 0, Primary session contract",
         tests=PENDING,
     ),
@@ -282,11 +235,8 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="headers:both",
-        promise=(
-            "An execution request carries the session header and the parent header; with one of them missing it is "
-            "refused."
-        ),
-        source="seed 0, Runtime integration; product.md, Who is refused how",
+        promise="Each execution request names session and inherited parent; one with either header missing gets 403.",
+        source="seed 0, Primary session contract; seed 0, Runtime integration; product.md, Who is refused how",
         tests=PENDING,
     ),
     Requirement(
@@ -315,8 +265,8 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="mcp:bind:once",
-        promise="A protocol session is bound to one identity, and that binding is written once.",
-        source="seed 0, Runtime integration",
+        promise="The first request with both headers binds a protocol session, and that binding never changes.",
+        source="seed 0, Runtime integration; product.md, Who is refused how",
         tests=PENDING,
     ),
     Requirement(
@@ -326,35 +276,20 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="mcp:bind:resume-no-switch",
-        promise="A resumed protocol session under another primary id is refused and stays with its own.",
-        source="seed 0, Runtime integration",
+        id="mcp:bind:no-switch",
+        promise="A protocol session resumed or used under another primary id gets 403 and stays with its own.",
+        source="seed 0, Runtime integration; seed 0, Retention, audit and verification; product.md, Who is refused how",
         tests=PENDING,
     ),
     Requirement(
-        id="mcp:bind:get",
-        promise="Opening the listening stream by GET checks the same binding as a POST does.",
-        source="seed 0, Runtime integration",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="mcp:bind:resume",
-        promise="Resuming a stream by its last event id checks the same binding as a POST does.",
-        source="seed 0, Runtime integration",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="mcp:bind:delete",
-        promise="Ending a protocol session by DELETE checks the same binding as a POST does.",
+        id="mcp:bind:everywhere",
+        promise="Listening by GET, resuming by event id and ending by DELETE check the binding as a POST does.",
         source="seed 0, Runtime integration",
         tests=PENDING,
     ),
     Requirement(
         id="mcp:initialize-alone",
-        promise=(
-            "A client may initialise without the execution headers, and no tool does any work for it until it sends "
-            "them."
-        ),
+        promise="A client that has only URL and key can initialise, and no tool does any work for it.",
         source="seed 0, Runtime integration",
         tests=PENDING,
     ),
@@ -379,20 +314,6 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="clients:url-alone",
-        promise="A client that has only the URL and a key can initialise, and each of its tool calls is refused.",
-        source="seed 0, Runtime integration",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="clients:fail-closed",
-        promise=(
-            "A launcher that cannot register and forward its session id gets refusals, never a session made for it."
-        ),
-        source="seed 0, Runtime integration",
-        tests=PENDING,
-    ),
-    Requirement(
         id="session-free:control",
         promise="Authentication, health, accounts and grants work without a chat session.",
         source="seed 0, Runtime integration",
@@ -406,13 +327,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="session-required:memory",
-        promise="Every change of memory is refused without a registered session.",
-        source="seed 0, Runtime integration",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="session-required:tools",
-        promise="Every tool call is refused without a registered session.",
+        promise="Every change of memory and every tool call is refused without a registered session.",
         source="seed 0, Runtime integration",
         tests=PENDING,
     ),
@@ -442,7 +357,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="dashboard:cookie",
-        promise="A request with a login cookie and without execution headers runs in that browser's dashboard session.",
+        promise="A request with a login cookie and no execution header runs in that login's own dashboard session.",
         source="seed 0, Runtime integration",
         to_come="Dashboard and browser sessions",
     ),
@@ -457,45 +372,21 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="dashboard:own-browser",
-        promise="Only the browser that signed in reaches its dashboard session.",
-        source="seed 0, Runtime integration",
-        to_come="Dashboard and browser sessions",
-    ),
-    Requirement(
-        id="dashboard:new-login",
-        promise="Signing in again starts another dashboard session.",
+        promise="Only the browser that signed in reaches its dashboard session, and nobody does after it signed out.",
         source="seed 0, Runtime integration",
         to_come="Dashboard and browser sessions",
     ),
     Requirement(
         id="dashboard:as-any",
+        promise="A dashboard session is registered, audited, limited, tombstoned and rechecked like every other.",
+        source="seed 0, Runtime integration",
+        to_come="Dashboard and browser sessions",
+    ),
+    Requirement(
+        id="dashboard:window",
         promise=(
-            "A dashboard session is registered, audited, counted against the limits and tombstoned like every other."
+            "A login that outlasts its window gets a new id at the boundary, while the old binding is still active."
         ),
-        source="seed 0, Runtime integration",
-        to_come="Dashboard and browser sessions",
-    ),
-    Requirement(
-        id="dashboard:recheck",
-        promise="Resolving a dashboard session checks membership and suspension each time.",
-        source="seed 0, Runtime integration",
-        to_come="Dashboard and browser sessions",
-    ),
-    Requirement(
-        id="dashboard:window:overlap",
-        promise="A dashboard binding lives seven days, so it is still active when the next window begins.",
-        source="seed 0, Runtime integration",
-        to_come="Dashboard and browser sessions",
-    ),
-    Requirement(
-        id="dashboard:window:moves",
-        promise="A login that outlasts its window goes on under a new dashboard id at the boundary.",
-        source="seed 0, Runtime integration",
-        to_come="Dashboard and browser sessions",
-    ),
-    Requirement(
-        id="dashboard:sign-out",
-        promise="After signing out nobody reaches the dashboard session again.",
         source="seed 0, Runtime integration",
         to_come="Dashboard and browser sessions",
     ),
@@ -546,53 +437,30 @@ ROWS: tuple[Requirement, ...] = (
         to_come="PostgreSQL, jobs and schedules",
     ),
     Requirement(
-        id="propagation:subprocess:cleaned",
+        id="propagation:subprocess",
         promise=(
-            "A subprocess gets the validated identity and none of the execution variables that lay around in the "
-            "environment."
+            "A subprocess gets the validated identity and no stray execution variable; the server's environment stays."
         ),
         source="seed 0, Propagation and jobs",
         to_come="Code graph and ingest",
     ),
     Requirement(
-        id="propagation:subprocess:own-environment",
-        promise="Starting a subprocess leaves the server's own environment as it was.",
-        source="seed 0, Propagation and jobs",
-        to_come="Code graph and ingest",
-    ),
-    Requirement(
         id="jobs:identity",
-        promise="A queued job holds a copy of the identity and the ids of its actor and key.",
+        promise="A queued job holds a copy of the identity and the ids of its actor and key, and no bearer token.",
+        source="seed 0, Propagation and jobs; seed 0, Retention, audit and verification",
+        to_come="PostgreSQL, jobs and schedules",
+    ),
+    Requirement(
+        id="jobs:recheck",
+        promise=(
+            "A worker checks session, membership, key and grant again before its work and before it stores a result."
+        ),
         source="seed 0, Propagation and jobs",
         to_come="PostgreSQL, jobs and schedules",
     ),
     Requirement(
-        id="jobs:no-tokens",
-        promise="No queued job holds a bearer token.",
-        source="seed 0, Propagation and jobs",
-        to_come="PostgreSQL, jobs and schedules",
-    ),
-    Requirement(
-        id="jobs:recheck:before-work",
-        promise="A worker checks session, membership, key and repository grant again before it begins a job.",
-        source="seed 0, Propagation and jobs",
-        to_come="PostgreSQL, jobs and schedules",
-    ),
-    Requirement(
-        id="jobs:recheck:before-write",
-        promise="A worker checks session, membership, key and repository grant again before it stores a result.",
-        source="seed 0, Propagation and jobs",
-        to_come="PostgreSQL, jobs and schedules",
-    ),
-    Requirement(
-        id="jobs:schedule:identity",
-        promise="A schedule has the same identity after a restart as before it.",
-        source="seed 0, Propagation and jobs",
-        to_come="PostgreSQL, jobs and schedules",
-    ),
-    Requirement(
-        id="jobs:schedule:legacy",
-        promise="A schedule without an identity does not run.",
+        id="jobs:schedule",
+        promise="A schedule keeps its identity through a restart, and one without an identity does not run.",
         source="seed 0, Propagation and jobs",
         to_come="PostgreSQL, jobs and schedules",
     ),
@@ -603,20 +471,16 @@ ROWS: tuple[Requirement, ...] = (
         decision=9,
     ),
     Requirement(
-        id="jobs:retry",
-        promise="A job that is tried again keeps its primary session id.",
-        source="seed 0, Propagation and jobs",
+        id="jobs:same-session",
+        promise="Delegated work, background work and each retry of a job run under the primary id that started it.",
+        source="seed 0, Primary session contract; seed 0, Propagation and jobs",
         to_come="PostgreSQL, jobs and schedules",
     ),
     Requirement(
         id="jobs:durable",
-        promise="A queued job is a row that a restart does not lose.",
-        source="seed 0, Propagation and jobs",
-        to_come="PostgreSQL, jobs and schedules",
-    ),
-    Requirement(
-        id="jobs:lease",
-        promise="An interrupted job is claimed again only after its lease has run out.",
+        promise=(
+            "A queued job outlives a restart, and an interrupted one is claimed again only after its lease has run out."
+        ),
         source="seed 0, Propagation and jobs",
         to_come="PostgreSQL, jobs and schedules",
     ),
@@ -633,32 +497,14 @@ ROWS: tuple[Requirement, ...] = (
         to_come="PostgreSQL, jobs and schedules",
     ),
     Requirement(
-        id="offload:transient",
-        promise="Turns that wait in the offload queue are gone after a restart and are not replayed.",
+        id="offload:memory-only",
+        promise="Offloaded turns lie in process memory alone; a shutdown drops them and no restart replays them.",
         source="seed 0, Propagation and jobs",
         to_come="Offload, promotion and indexing",
     ),
     Requirement(
         id="offload:redacted",
-        promise="Turns are redacted before they enter the queue.",
-        source="seed 0, Propagation and jobs",
-        to_come="Offload, promotion and indexing",
-    ),
-    Requirement(
-        id="offload:bounded",
-        promise="The offload queue is bounded in turns and bytes.",
-        source="seed 0, Propagation and jobs",
-        to_come="Offload, promotion and indexing",
-    ),
-    Requirement(
-        id="offload:memory-only",
-        promise="Offloaded turns lie in process memory and on no disk.",
-        source="seed 0, Propagation and jobs",
-        to_come="Offload, promotion and indexing",
-    ),
-    Requirement(
-        id="offload:shutdown",
-        promise="A shutdown drops what the offload queue still holds.",
+        promise="Turns are redacted and bounded before they enter the queue.",
         source="seed 0, Propagation and jobs",
         to_come="Offload, promotion and indexing",
     ),
@@ -744,14 +590,8 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="search:repository-scope",
-        promise="`search_graph_nodes` finds entities of the repository and none of a session.",
-        source="seed 0, Session and repository memory",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="subgraph:repository-scope",
-        promise="`query_subgraph` walks the repository's graph and no session's.",
+        id="graph-tools:repository",
+        promise="`search_graph_nodes` and `query_subgraph` read the repository's graph and nothing of a session.",
         source="seed 0, Session and repository memory",
         tests=PENDING,
     ),
@@ -764,9 +604,9 @@ ROWS: tuple[Requirement, ...] = (
     Requirement(
         id="rest:memory:read",
         promise=(
-            "`GET …/session-memory` lists this session's facts, filtered by `q` and bounded by `limit` where given."
+            "`GET …/session-memory` lists this session's facts by optional `q` and `history`, 50 or up to 512 of them."
         ),
-        source="seed 0, Session and repository memory",
+        source="seed 0, Session and repository memory; product.md, Shapes",
         tests=PENDING,
     ),
     Requirement(
@@ -777,8 +617,8 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="rest:memory:clear",
-        promise="`DELETE …/session-memory` empties the namespace of this session and closes it for good.",
-        source="seed 0, Session and repository memory",
+        promise="`DELETE …/session-memory` empties and closes this session's namespace: `{closed: true, removed}`.",
+        source="seed 0, Session and repository memory; product.md, Shapes",
         tests=PENDING,
     ),
     Requirement(
@@ -801,44 +641,31 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="rest:memory:index",
-        promise="`POST …/memory/index` refreshes a bounded batch of durable embeddings under this session.",
-        source="seed 0, Session and repository memory",
+        promise="`POST …/memory/index` refreshes a bounded batch of durable embeddings under this session's execution.",
+        source="seed 0, Graph and vector schema; seed 0, Session and repository memory",
         to_come="Offload, promotion and indexing",
     ),
     Requirement(
-        id="rest:memory:headers",
-        promise="Every session-memory route refuses a request without the execution headers.",
+        id="rest:memory:guarded",
+        promise=(
+            "Every session-memory route refuses a request without the headers or without a grant on the repository."
+        ),
         source="seed 0, Session and repository memory",
         tests=PENDING,
     ),
     Requirement(
-        id="rest:memory:grant",
-        promise="Every session-memory route refuses a caller without a grant on the repository.",
-        source="seed 0, Session and repository memory",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="promotion:keeps-session",
-        promise="Promoting a fact leaves it in session memory.",
-        source="seed 0, Session and repository memory",
-        to_come="Offload, promotion and indexing",
-    ),
-    Requirement(
-        id="promotion:outlives-session",
-        promise="Clearing session memory leaves what was promoted from it.",
+        id="promotion:copies",
+        promise="A promoted fact stays in session memory, and clearing that memory leaves the promoted one.",
         source="seed 0, Session and repository memory",
         to_come="Offload, promotion and indexing",
     ),
     Requirement(
         id="cleared:closed",
-        promise="A cleared namespace stays closed for its session through reconnects and restarts.",
-        source="seed 0, Session and repository memory",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="cleared:no-other-id",
-        promise="Nothing in the server hands a caller another id by which a cleared namespace could be written again.",
-        source="seed 0, Session and repository memory",
+        promise=(
+            "A cleared namespace stays closed through reconnects and restarts: reads are empty, writes "
+            "`namespace_closed`."
+        ),
+        source="seed 0, Session and repository memory; product.md, Shapes",
         tests=PENDING,
     ),
     Requirement(
@@ -854,8 +681,10 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Neo4j and Apache HugeGraph",
     ),
     Requirement(
-        id="engine:compound-ids",
-        promise="An entity id that does not belong to the scope and name that it claims is refused before the commit.",
+        id="engine:scope",
+        promise=(
+            "An entity id or content that belongs to another tenant, session or namespace is refused before the commit."
+        ),
         source="seed 0, Graph and vector schema",
         tests=PENDING,
     ),
@@ -872,33 +701,19 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="engine:scope",
-        promise="A snapshot whose content names another tenant, session or namespace is refused before the commit.",
-        source="seed 0, Graph and vector schema",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="engine:retention",
-        promise="A snapshot whose expiry does not agree with its binding is refused before the commit.",
-        source="seed 0, Graph and vector schema",
-        tests=PENDING,
-    ),
-    Requirement(
         id="store:revision-check",
-        promise="The store itself refuses a commit on a stale revision, inside its own transaction.",
+        promise=(
+            "A store refuses a stale revision in its own transaction, also from a writer that goes past the engine."
+        ),
         source="seed 0, Graph and vector schema; decision 15",
         tests=PENDING,
     ),
     Requirement(
         id="store:quota-check",
-        promise="The store itself refuses a commit over quota, inside its own transaction.",
+        promise=(
+            "A store refuses what exceeds a quota in its own transaction, also from a writer that goes past the engine."
+        ),
         source="seed 0, Graph and vector schema",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="store:bypass",
-        promise="A writer that calls the port without the engine meets the same revision and quota refusals.",
-        source="seed 0, Graph and vector schema; decision 15",
         tests=PENDING,
     ),
     Requirement(
@@ -910,8 +725,8 @@ ROWS: tuple[Requirement, ...] = (
     Requirement(
         id="schema:entity",
         promise=(
-            "An entity record has the scope's three fields, its compound id, redacted document, expiry and an "
-            "optional embedding."
+            "An entity record has the scope's fields, its id as `id` or `eid`, a redacted document, expiry and "
+            "embedding."
         ),
         source="seed 0, Graph and vector schema",
         to_come="Neo4j and Apache HugeGraph",
@@ -932,20 +747,8 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Neo4j and Apache HugeGraph",
     ),
     Requirement(
-        id="schema:id-names",
-        promise="The entity's id lies in `id` on Neo4j and in `eid` on HugeGraph.",
-        source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
-    ),
-    Requirement(
-        id="schema:no-node-label",
-        promise="No session entity carries the label `Node` of the code graph.",
-        source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
-    ),
-    Requirement(
-        id="schema:no-durable-edge",
-        promise="No session edge is a durable `FACT`.",
+        id="schema:apart",
+        promise="No session entity carries the code graph's label `Node`, and no session edge is a durable `FACT`.",
         source="seed 0, Graph and vector schema",
         to_come="Neo4j and Apache HugeGraph",
     ),
@@ -1035,13 +838,9 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="hugegraph:serialised",
-        promise="Commits on one HugeGraph server happen one after the other.",
-        source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
-    ),
-    Requirement(
-        id="hugegraph:cluster-honest",
-        promise="The documentation says that this order is not promised on a HugeGraph cluster.",
+        promise=(
+            "Commits on one HugeGraph server happen one by one, and the docs promise nothing of the kind for a cluster."
+        ),
         source="seed 0, Graph and vector schema",
         to_come="Neo4j and Apache HugeGraph",
     ),
@@ -1060,14 +859,8 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Neo4j and Apache HugeGraph",
     ),
     Requirement(
-        id="queries:cypher",
-        promise="The representative Cypher query returns from stored data what the engine returns.",
-        source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
-    ),
-    Requirement(
-        id="queries:gremlin",
-        promise="The representative Gremlin query returns from stored data what the engine returns.",
+        id="queries:representative",
+        promise="The seed's Cypher and Gremlin queries return from stored data what the engine returns.",
         source="seed 0, Graph and vector schema",
         to_come="Neo4j and Apache HugeGraph",
     ),
@@ -1084,26 +877,14 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="read:revoked",
-        promise="Loading a snapshot of a revoked session is refused although its rows are still there.",
-        source="seed 0, Graph and vector schema",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="read:expired",
-        promise="Loading a snapshot after its expiry is refused although its rows are still there.",
+        id="read:dead",
+        promise="Loading a snapshot of a revoked or expired session is refused although its rows are still there.",
         source="seed 0, Graph and vector schema",
         tests=PENDING,
     ),
     Requirement(
         id="milvus:collections",
-        promise="Session vectors lie in their own Milvus collections, one for each embedding model and dimension.",
-        source="seed 0, Graph and vector schema",
-        to_come="Milvus",
-    ),
-    Requirement(
-        id="milvus:partition",
-        promise="The tenant stays the partition key of a Milvus collection.",
+        promise="Session vectors have Milvus collections by model and dimension, with the tenant as partition key.",
         source="seed 0, Graph and vector schema",
         to_come="Milvus",
     ),
@@ -1116,15 +897,9 @@ ROWS: tuple[Requirement, ...] = (
     Requirement(
         id="milvus:filter",
         promise=(
-            "A Milvus search filters by tenant, session, namespace and expiry in one constant expression with "
+            "A Milvus search filters by tenant, session, namespace and expiry after the present millisecond, by "
             "parameters."
         ),
-        source="seed 0, Graph and vector schema",
-        to_come="Milvus",
-    ),
-    Requirement(
-        id="milvus:now",
-        promise="The `now` of a Milvus search is the server's Unix time in milliseconds.",
         source="seed 0, Graph and vector schema",
         to_come="Milvus",
     ),
@@ -1165,26 +940,10 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Vectors and recall quality",
     ),
     Requirement(
-        id="embedding:after-session-write",
-        promise="Embeddings are refreshed under the execution that extracted or upserted session facts.",
-        source="seed 0, Graph and vector schema",
-        to_come="Vectors and recall quality",
-    ),
-    Requirement(
-        id="embedding:after-durable-write",
-        promise="Embeddings are refreshed under the execution that wrote durable memory over MCP.",
-        source="seed 0, Graph and vector schema",
-        to_come="Vectors and recall quality",
-    ),
-    Requirement(
-        id="embedding:explicit",
-        promise="Embeddings are refreshed under the execution that asks for indexing.",
-        source="seed 0, Graph and vector schema",
-        to_come="Offload, promotion and indexing",
-    ),
-    Requirement(
-        id="embedding:not-anonymous",
-        promise="No embedder works without an execution.",
+        id="embedding:refresh",
+        promise=(
+            "Embeddings are refreshed under the execution that changed session or durable memory, never without one."
+        ),
         source="seed 0, Graph and vector schema",
         to_come="Vectors and recall quality",
     ),
@@ -1196,8 +955,10 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="retention:expiry",
-        promise="Session memory expires at the deadline of its binding.",
-        source="seed 0, Retention, audit and verification; decision 12",
+        promise=(
+            "Every namespace of a session expires at its binding's deadline; a commit with another expiry is refused."
+        ),
+        source="seed 0, Graph and vector schema; seed 0, Retention, audit and verification; decision 12",
         tests=PENDING,
     ),
     Requirement(
@@ -1214,13 +975,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="retention:worker",
-        promise="A worker retries cleaning up every minute.",
-        source="seed 0, Retention, audit and verification",
-        to_come="Retention and erasure",
-    ),
-    Requirement(
-        id="retention:batches",
-        promise="The worker removes expired sessions in bounded batches.",
+        promise="Every minute a worker retries cleaning up and removes expired sessions in bounded batches.",
         source="seed 0, Retention, audit and verification",
         to_come="Retention and erasure",
     ),
@@ -1244,8 +999,8 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="metrics:no-session-labels",
-        promise="No metric has a primary or parent session id as a label.",
-        source="seed 0, Retention, audit and verification",
+        promise="No metric label or span holds a primary or parent session id, or any offered one.",
+        source="seed 0, Retention, audit and verification; product.md, Who is refused how",
         to_come="Observability",
     ),
     Requirement(
@@ -1256,7 +1011,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="errors:no-echo",
-        promise="No error text repeats an identifier that was rejected.",
+        promise="No answer or log line repeats an identifier that was offered and refused.",
         source="seed 0, Retention, audit and verification; product.md, Who is refused how",
         tests=PENDING,
     ),
@@ -1321,37 +1076,13 @@ ROWS: tuple[Requirement, ...] = (
         tests=PENDING,
     ),
     Requirement(
-        id="verified:http",
-        promise="A test follows the two headers over HTTP from the request to the stored fact.",
+        id="verified:propagation",
+        promise="Ids from HTTP headers and from a stdio process's environment arrive at the stored fact unchanged.",
         source="seed 0, Retention, audit and verification",
         tests=PENDING,
     ),
     Requirement(
-        id="verified:stdio",
-        promise="A test follows the ids from a stdio process's environment to the stored fact.",
-        source="seed 0, Retention, audit and verification",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="verified:rebinding",
-        promise="A test shows that a transport session cannot be bound a second time.",
-        source="seed 0, Retention, audit and verification",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="verified:membership",
-        promise="A test withdraws a membership between two calls and sees the second refused, over REST and MCP.",
-        source="seed 0, Retention, audit and verification",
-        tests=PENDING,
-    ),
-    Requirement(
-        id="verified:jobs",
-        promise="A test shows that a job inherits the identity of its caller.",
-        source="seed 0, Retention, audit and verification",
-        to_come="PostgreSQL, jobs and schedules",
-    ),
-    Requirement(
-        id="verified:cancelled",
+        id="cancelled:writes-nothing",
         promise="A call that is cancelled before its commit stores nothing.",
         source="seed 0, Retention, audit and verification",
         tests=PENDING,
@@ -1373,12 +1104,6 @@ ROWS: tuple[Requirement, ...] = (
         promise="The checks before a release run the contract on a real Neo4j and a real HugeGraph.",
         source="seed 0, Retention, audit and verification",
         to_come="Neo4j and Apache HugeGraph",
-    ),
-    Requirement(
-        id="release:postgresql",
-        promise="The checks before a release run the contract on a real PostgreSQL.",
-        source="seed 0, Retention, audit and verification",
-        to_come="PostgreSQL, jobs and schedules",
     ),
     Requirement(
         id="release:milvus",

@@ -7,31 +7,10 @@ from codesynapse.contracts.ledger import Requirement
 ROWS: tuple[Requirement, ...] = (
     Requirement(
         id="keyless:preserved",
-        promise="A caller that declares no key gets the same bytes as from a server without the parameter.",
-        source="seed 1 §3; seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="keyless:both-transports",
         promise=(
-            "A recorded keyless sequence gives the same answers over HTTP and over stdio as before, with no field "
-            "added."
+            "A recorded keyless sequence gives, over HTTP and stdio, the same bytes with the parameter and without it."
         ),
-        source="seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="problem:foreign-pause",
-        promise="Over one HTTP server, one client's declared pause leaves the writes of every other client alone.",
-        source="seed 1 §1",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="problem:untold-session",
-        promise=(
-            "During an outage each declared session hears the full notice, not only the first caller of the process."
-        ),
-        source="seed 1 §1",
+        source="seed 1 §3; seed 1 §8; seed 1 §10",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
@@ -45,7 +24,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="key:opaque",
-        promise="The server compares keys for equality and reads no meaning out of them.",
+        promise="A key is compared and nothing else: apart from outer whitespace it is kept as it came.",
         source="seed 1 §2; seed 1 §3",
         to_come="Agent memory and the declared session key",
     ),
@@ -68,9 +47,9 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
-        id="key:filters-no-row",
-        promise="No database statement has the declared key as a parameter.",
-        source="seed 1 §2; product.md, The two identities",
+        id="key:reaches-no-row",
+        promise="No database statement, row, log line or metric label contains a declared key.",
+        source="seed 1 §2; seed 1 §3; seed 1 §7; product.md, The two identities",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
@@ -94,27 +73,9 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
-        id="seam:absent",
-        promise="An absent key resolves to the transport bucket, as undeclared.",
+        id="seam:undeclared",
+        promise="An absent, empty or blank key resolves to the transport bucket, as undeclared.",
         source="seed 1 §3; seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="seam:empty",
-        promise="An empty key resolves to the transport bucket, as undeclared.",
-        source="seed 1 §3; seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="seam:whitespace",
-        promise="A key of whitespace alone resolves to the transport bucket, as undeclared.",
-        source="seed 1 §3; seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="seam:no-sanitising",
-        promise="Apart from the outer whitespace a key is kept unchanged, whatever characters it has.",
-        source="seed 1 §3",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
@@ -124,20 +85,8 @@ ROWS: tuple[Requirement, ...] = (
         decision=3,
     ),
     Requirement(
-        id="seam:not-logged",
-        promise="No log line has a declared key.",
-        source="seed 1 §3; product.md, The two identities",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
         id="fallback:constant",
-        promise="The fallback key is one constant of the process.",
-        source="seed 1 §3",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="fallback:underived",
-        promise="The fallback key is computed from neither process, client nor connection.",
+        promise="The fallback key is one constant of the process, derived from neither client nor connection.",
         source="seed 1 §3",
         to_come="Agent memory and the declared session key",
     ),
@@ -154,38 +103,14 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
-        id="partition:pause",
-        promise="The pause of persistence has one entry for each key.",
-        source="seed 1 §4",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="partition:advisory",
-        promise="The memory of who was told about degraded recall has one entry for each key.",
-        source="seed 1 §4",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
         id="partition:complete",
         promise="Pauses and told keys are the only state that the key divides; the queue's attribution serves them.",
         source="seed 1 §4",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
-        id="partition:calibration",
-        promise="Threshold, gate and beta of an agent are shared by all its sessions, whichever key calibrated them.",
-        source="seed 1 §4",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="partition:precision",
-        promise="Recall precision belongs to the agent and is the same under every key.",
-        source="seed 1 §4",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="partition:profile",
-        promise="A profile belongs to the agent and is the same under every key.",
+        id="partition:by-agent",
+        promise="Calibration, recall precision and profiles belong to the agent and are the same under every key.",
         source="seed 1 §4",
         to_come="Agent memory and the declared session key",
     ),
@@ -197,32 +122,23 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="tools:advisory-pair",
-        promise="`recall` and `recall_with_context` accept a session key.",
-        source="seed 1 §5",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="tools:pause-trio",
-        promise="`pause_persistence`, `resume_persistence` and `persistence_status` accept a session key.",
+        promise="The two recall tools and the three pause tools accept a session key.",
         source="seed 1 §5",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
         id="tools:writers",
-        promise="The sixteen tools that ask about the pause, and no further writer of the seed, accept a session key.",
-        source="seed 1 §5",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="tools:export-keyless",
-        promise="`export_memories` has no session key, since no pause concerns it.",
+        promise=(
+            "The sixteen tools that ask about the pause accept a session key; `export_memories`, which does not, has "
+            "none."
+        ),
         source="seed 1 §5",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
         id="tools:findings",
-        promise="`get_session_findings` accepts a session key, and it changes the honesty flag alone.",
-        source="seed 1 §1; seed 1 §5",
+        promise="`get_session_findings` takes a key under a text of its own, and it changes the honesty flag alone.",
+        source="seed 1 §1; seed 1 §5; seed 1 §6",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
@@ -232,21 +148,9 @@ ROWS: tuple[Requirement, ...] = (
         not_testable="a step on the seed's way that its own second stage took back",
     ),
     Requirement(
-        id="advisory:full-per-session",
-        promise="In an outage every session that recalls gets the full notice once.",
-        source="seed 1 §5; seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="advisory:short-again",
-        promise="The same key gets the short form the second time in one outage.",
-        source="seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="advisory:two-keys",
-        promise="Two keys each get the full notice during one outage.",
-        source="seed 1 §10",
+        id="advisory:once-a-key",
+        promise="During one outage each key gets the full notice once and the short form from then on.",
+        source="seed 1 §1; seed 1 §5; seed 1 §10",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
@@ -256,15 +160,11 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
-        id="advisory:scope-declared",
-        promise='The advisory says `advisory_scope: "session"` to a caller that declared a key.',
+        id="advisory:scope",
+        promise=(
+            "`advisory_scope` is `session` for a caller that declared a key and `process` for a keyless remote one."
+        ),
         source="seed 1 §5; seed 1 §8",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="advisory:scope-keyless",
-        promise='The advisory says `advisory_scope: "process"` to a keyless remote caller.',
-        source="seed 1 §8",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
@@ -275,14 +175,8 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="pause:own-writes",
-        promise="A session's pause skips the writes of that key.",
-        source="seed 1 §5; seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="pause:foreign-writes",
-        promise="A session's pause leaves the writes of other keys and of keyless callers alone.",
-        source="seed 1 §5; seed 1 §10",
+        promise="A declared pause skips the writes of its key and no one else's, keyless callers included.",
+        source="seed 1 §1; seed 1 §5; seed 1 §10",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
@@ -328,45 +222,21 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
-        id="pause:scope-declared",
-        promise='Pause, resume and status say `scope: "session"` to a caller that declared a key.',
-        source="seed 1 §5; seed 1 §8; seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="pause:scope-keyless",
-        promise='Pause, resume and status say `scope: "process"` to a keyless caller.',
+        id="pause:scope",
+        promise="Pause, resume and status answer scope `session` to a declared key and `process` to a keyless caller.",
         source="seed 1 §5; seed 1 §8; seed 1 §10",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
         id="queue:drop",
-        promise="A queued write is dropped when the key that queued it pauses before it runs.",
-        source="seed 1 §5; seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="queue:keep",
-        promise="A queued write stays when another key pauses.",
+        promise="A queued write is dropped when the key that queued it pauses, and kept when another one does.",
         source="seed 1 §5; seed 1 §10",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
         id="queue:unattributed",
-        promise="A queued row of unknown origin follows the keyless bucket.",
-        source="seed 1 §5; seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="queue:restart",
-        promise="After a restart a queued row has lost its key and follows the keyless bucket.",
-        source="seed 1 §5; seed 1 §7",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="queue:no-column",
-        promise="No row of the queue stores a key.",
-        source="seed 1 §5",
+        promise="A queued row of unknown origin, as every one after a restart, follows the keyless bucket.",
+        source="seed 1 §5; seed 1 §7; seed 1 §10",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
@@ -376,14 +246,8 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
-        id="cost:per-tool",
-        promise="The price of the parameter is known for each tool that carries it, in characters.",
-        source="seed 1 §6",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
         id="cost:by-deletion",
-        promise="The price of a parameter is measured by deleting it from the live tool list.",
+        promise="The price of a parameter, tool by tool, is measured by deleting it from the live tool list.",
         source="seed 1 §6",
         to_come="Agent memory and the declared session key",
     ),
@@ -396,15 +260,9 @@ ROWS: tuple[Requirement, ...] = (
     Requirement(
         id="cost:arm-d",
         promise=(
-            "Two texts are shared: a full one on the two recall tools, a short one on the rest but "
-            "`get_session_findings`."
+            "One full text serves the two recall tools and one short text the others; both say that no data is "
+            "filtered."
         ),
-        source="seed 1 §6",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="cost:clause",
-        promise="The full and the short text both say that the key does not filter stored data.",
         source="seed 1 §6",
         to_come="Agent memory and the declared session key",
     ),
@@ -431,14 +289,8 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="lifetime:ttl",
-        promise="A pause ends by its own TTL, key by key, on an injected clock.",
+        promise="A pause ends by its own TTL on an injected clock and leaves the map when it is next looked at.",
         source="seed 1 §7; seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="lifetime:lazy",
-        promise="An expired pause leaves the map when it is next looked at.",
-        source="seed 1 §7",
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
@@ -496,44 +348,8 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Agent memory and the declared session key",
     ),
     Requirement(
-        id="mutation:strip",
-        promise="Without the strip of outer whitespace a test fails that names the defect.",
-        source="seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="mutation:empty-guard",
-        promise="Without the guard against an empty key a test fails that names the defect.",
-        source="seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="mutation:told-cap",
-        promise="Without the cap on told keys a test fails that names the defect.",
-        source="seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="mutation:pause-cap",
-        promise="Without the cap on pauses a test fails that names the defect.",
-        source="seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="mutation:pause-lookup",
-        promise="When the pause lookup ignores the key a test fails that names the defect.",
-        source="seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="mutation:reason-ttl",
-        promise="Without the TTL in the reason of a skipped write a test fails that names the defect.",
-        source="seed 1 §10",
-        to_come="Agent memory and the declared session key",
-    ),
-    Requirement(
-        id="mutation:attribution",
-        promise="When the queue ignores its attribution a test fails that names the defect.",
+        id="mutation:proof",
+        promise="Each of the seven named mutations of the key's handling fails a test that names the defect.",
         source="seed 1 §10",
         to_come="Agent memory and the declared session key",
     ),
