@@ -46,6 +46,12 @@ class Quotas(Struct, frozen=True, kw_only=True):
         return structs.replace(self, **dict(overrides))
 
 
+def changed_caps(before: Quotas, after: Quotas) -> str:
+    """What the audit says of changed caps: `name=value` of the changed ones, one blank between; empty for none."""
+    new = {name: getattr(after, name) for name in after.__struct_fields__}
+    return " ".join(f"{name}={value}" for name, value in new.items() if getattr(before, name) != value)
+
+
 class Usage(Struct, frozen=True, kw_only=True):
     """What the *other* scopes of the same session and tenant hold; the scope being written is not in it."""
 
