@@ -16,7 +16,10 @@ FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 40
 
 # Longer files, each with its reason.
-LONG_FILES: dict[str, str] = {}
+LONG_FILES: dict[str, str] = {
+    "contracts/ledger/product.py": "data: one row a promise, read from top to bottom beside its source",
+    "contracts/ledger/seed0.py": "data: one row a promise, read from top to bottom beside its source",
+}
 # Longer functions ("path::name"), each with its reason.
 LONG_FUNCTIONS: dict[str, str] = {}
 
