@@ -1,0 +1,69 @@
+"""Which tests are for which backends, and the port that a class of tests speaks to."""
+
+import pytest
+
+from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, VectorIndex
+from codesynapse.contracts.suite.worlds import Chat, new_scope
+
+
+def requires(*features: str) -> pytest.MarkDecorator:
+    """For backends that declare all of these features; deselected on others."""
+    return pytest.mark.contract_requires(*features)
+
+
+def without(feature: str) -> pytest.MarkDecorator:
+    """For backends that do not declare this feature; deselected on others."""
+    return pytest.mark.contract_without(feature)
+
+
+# The loop is named by the tests themselves, so that the asyncio mode of the host does not matter. The fixtures are
+# methods, so that a fixture of the same name in a host's conftest.py cannot take their place.
+
+
+@requires("session_memory")
+@pytest.mark.asyncio(loop_scope="session")
+class OnSessionMemory:
+    """Tests that speak to session memory."""
+
+    @pytest.fixture
+    def memory(self, backend: Backend) -> SessionMemory:
+        assert backend.session_memory is not None
+        return backend.session_memory
+
+    @pytest.fixture
+    def chat(self, memory: SessionMemory) -> Chat:
+        """One namespace of a new session of a new tenant."""
+        return Chat(memory, new_scope())
+
+
+@requires("repository")
+@pytest.mark.asyncio(loop_scope="session")
+class OnRepository:
+    """Tests that speak to repository memory."""
+
+    @pytest.fixture
+    def graph(self, backend: Backend) -> RepositoryGraph:
+        assert backend.repository is not None
+        return backend.repository
+
+
+@requires("vectors")
+@pytest.mark.asyncio(loop_scope="session")
+class OnVectors:
+    """Tests that speak to the vector index."""
+
+    @pytest.fixture
+    def index(self, backend: Backend) -> VectorIndex:
+        assert backend.vectors is not None
+        return backend.vectors
+
+
+@requires("accounts")
+@pytest.mark.asyncio(loop_scope="session")
+class OnAccounts:
+    """Tests that speak to the accounts."""
+
+    @pytest.fixture
+    def accounts(self, backend: Backend) -> Accounts:
+        assert backend.accounts is not None
+        return backend.accounts
