@@ -1,0 +1,198 @@
+"""Threads that own a connection each and run jobs in batches, one transaction a batch.
+
+A job is a function of the connection. Its future is resolved on the event loop, and for a write only once the
+batch was committed: what was acknowledged is on the disk. Jobs that arrive while a batch runs form the next one, so
+that under load many share one fsync, and a single one never waits for company.
+"""
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from codesynapse.backends.sqlite.faults import is_busy, pause, translated
+from codesynapse.contracts.errors import StoreBusy
+
+T = TypeVar("T")
+Connection = sqlite3.Connection
+
+BATCH_MAX = 64
+SCRUBS_MAX = 20
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One piece of work and its outcome. due: on the monotonic clock. scrubs: whether it removes content for good."""
+
+    work: Callable[[Connection], Any]
+    future: "asyncio.Future[Any]"
+    due: float
+    scrubs: bool = False
+    result: Any = None
+    error: Exception | None = None
+
+
+Transact = Callable[[Connection, Sequence[Job]], None]
+
+
+class Lane:
+    """One thread, one connection, one queue. Made and used on one event loop; the connection is its own from then on.
+
+    transact: runs a batch in one transaction and leaves each job's outcome in it.
+    """
+
+    def __init__(self, name: str, connection: Connection, transact: Transact, *, deadline_s: float) -> None:
+        self._connection = connection
+        self._transact = transact
+        self._deadline_s = deadline_s
+        self._loop = asyncio.get_running_loop()
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._closed = False
+        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._thread.start()
+
+    async def run(self, work: Callable[[Connection], T], *, scrubs: bool = False) -> T:
+        """The result of a job. Cancelled before its turn it never runs; after that it is whole."""
+        if self._closed:
+            raise StoreBusy
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._queue.put(Job(work, future, time.monotonic() + self._deadline_s, scrubs))
+        return await future
+
+    def stop(self) -> None:
+        """Accept no more jobs; those in the queue are finished. To be called on the event loop."""
+        if not self._closed:
+            self._closed = True
+            self._queue.put(None)
+
+    def join(self) -> None:
+        """Wait until the last job is done and the connection closed. Never to be called on the event loop."""
+        self._thread.join()
+
+    def _serve(self) -> None:
+        stopping = False
+        while not stopping:
+            jobs, stopping = self._next_batch()
+            if jobs:
+                self._run(jobs)
+        with suppress(sqlite3.Error):
+            self._connection.close()
+
+    def _next_batch(self) -> tuple[list[Job], bool]:
+        """Whatever waits, at most `BATCH_MAX`, and whether it is the last."""
+        jobs: list[Job] = []
+        job = self._queue.get()
+        with suppress(Empty):
+            while job is not None:
+                jobs.append(job)
+                if len(jobs) == BATCH_MAX:
+                    break
+                job = self._queue.get_nowait()
+        return jobs, job is None
+
+    def _run(self, jobs: list[Job]) -> None:
+        try:
+            self._transact(self._connection, jobs)
+        except Exception as error:  # The edge of the thread: it must live on, whatever a batch died of.
+            _fail(jobs, error)
+        # A loop that is gone has nobody left who waits.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(_answer, jobs)
+
+
+def reading(connection: Connection, jobs: Sequence[Job]) -> None:
+    """Run reads in one snapshot. It begins after all of them were asked for, so that none sees an older state."""
+    connection.execute("BEGIN")
+    try:
+        for job in jobs:
+            if not job.future.cancelled():
+                _attempt(connection, job)
+    finally:
+        _roll_back(connection)
+
+
+def writing(connection: Connection, jobs: Sequence[Job]) -> None:
+    """Run writes in one transaction, each in a savepoint of its own, so that a refusal undoes its own job alone."""
+    begun = _begin(connection, jobs)
+    if not begun:
+        return
+    changes = connection.total_changes
+    try:
+        for job in begun:
+            if not job.future.cancelled():
+                _attempt_apart(connection, job)
+        connection.execute("COMMIT")
+    except Exception as error:
+        _roll_back(connection)
+        _fail(begun, error)
+        return
+    if connection.total_changes != changes and any(job.scrubs for job in begun):
+        _scrub(connection)
+
+
+def _begin(connection: Connection, jobs: Sequence[Job]) -> Sequence[Job]:
+    """Take the write lock, which another process may hold; the jobs that are still in time."""
+    while jobs:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            return jobs
+        except sqlite3.Error as error:
+            if not is_busy(error):
+                raise
+            now = time.monotonic()
+            _fail([job for job in jobs if job.due <= now], error)
+            jobs = [job for job in jobs if job.due > now and not job.future.cancelled()]
+        pause()
+    return jobs
+
+
+def _attempt(connection: Connection, job: Job) -> None:
+    try:
+        job.result = job.work(connection)
+    except Exception as error:  # The edge of a job: its caller gets it, its neighbours do not.
+        job.error = translated(error)
+
+
+def _attempt_apart(connection: Connection, job: Job) -> None:
+    connection.execute("SAVEPOINT job")
+    _attempt(connection, job)
+    if job.error is not None:
+        # A full disk ends the whole transaction. Then this fails, and with it the batch.
+        connection.execute("ROLLBACK TO job")
+    connection.execute("RELEASE job")
+
+
+def _scrub(connection: Connection) -> None:
+    """Empty the log, so that what was removed is in no file. A reader of another process may be in the way."""
+    with suppress(sqlite3.Error):
+        for _ in range(SCRUBS_MAX):
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not busy:
+                return
+            pause()
+
+
+def _roll_back(connection: Connection) -> None:
+    if connection.in_transaction:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+
+
+def _fail(jobs: Sequence[Job], error: Exception) -> None:
+    for job in jobs:
+        job.error = translated(error)
+
+
+def _answer(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        if job.future.done():
+            continue
+        if job.error is None:
+            job.future.set_result(job.result)
+        else:
+            job.future.set_exception(job.error)
