@@ -1,29 +1,59 @@
 """The contract of every store, as tests: `from codesynapse.contracts.suite import *` in a test file runs them all.
 
-How to name the backend is said in `codesynapse.contracts.plugin`; builders for one's own tests are in `worlds`.
+How to name the backend is said in `codesynapse.contracts.plugin`; builders for one's own tests are in `worlds` and
+`organizations`.
 """
 
+from codesynapse.contracts.suite.test_accounts import TestAuthority, TestDirectory, TestGrants, TestRecheck
 from codesynapse.contracts.suite.test_content import TestClosing, TestMalformedSnapshots, TestSize
 from codesynapse.contracts.suite.test_endings import TestExpiry, TestRevival, TestRevocation, TestSweep
 from codesynapse.contracts.suite.test_isolation import TestIsolation, TestIsolationOfEndings
 from codesynapse.contracts.suite.test_limits import TestQuotas, TestQuotasUnderLoad, TestRetainedRoots
 from codesynapse.contracts.suite.test_memory import TestCommitIds, TestRacingCommits, TestRevisions, TestSnapshots
+from codesynapse.contracts.suite.test_registry import TestBindingTombstones, TestRegistration, TestRegistryCaps
+from codesynapse.contracts.suite.test_reopening import TestFeatures, TestReopening
+from codesynapse.contracts.suite.test_repository import (
+    TestRepositoryCommits,
+    TestRepositoryIsolation,
+    TestRepositoryQuotas,
+)
+from codesynapse.contracts.suite.test_repository_search import TestCandidates, TestNodes, TestSlices, TestTouching
+from codesynapse.contracts.suite.test_vectors import TestForeignHits, TestNearest, TestRemovedVectors
 
 __all__ = [
+    "TestAuthority",
+    "TestBindingTombstones",
+    "TestCandidates",
     "TestClosing",
     "TestCommitIds",
+    "TestDirectory",
     "TestExpiry",
+    "TestFeatures",
+    "TestForeignHits",
+    "TestGrants",
     "TestIsolation",
     "TestIsolationOfEndings",
     "TestMalformedSnapshots",
+    "TestNearest",
+    "TestNodes",
     "TestQuotas",
     "TestQuotasUnderLoad",
     "TestRacingCommits",
+    "TestRecheck",
+    "TestRegistration",
+    "TestRegistryCaps",
+    "TestRemovedVectors",
+    "TestReopening",
+    "TestRepositoryCommits",
+    "TestRepositoryIsolation",
+    "TestRepositoryQuotas",
     "TestRetainedRoots",
     "TestRevisions",
     "TestRevival",
     "TestRevocation",
     "TestSize",
+    "TestSlices",
     "TestSnapshots",
     "TestSweep",
+    "TestTouching",
 ]

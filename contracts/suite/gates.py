@@ -1,9 +1,11 @@
 """Which tests are for which backends, and the port that a class of tests speaks to."""
 
 import pytest
+import pytest_asyncio
 
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, VectorIndex
-from codesynapse.contracts.suite.worlds import Chat, new_scope
+from codesynapse.contracts.suite.organizations import User, new_user
+from codesynapse.contracts.suite.worlds import Chat, Library, new_library, new_scope
 
 
 def requires(*features: str) -> pytest.MarkDecorator:
@@ -46,6 +48,11 @@ class OnRepository:
         assert backend.repository is not None
         return backend.repository
 
+    @pytest.fixture
+    def library(self, graph: RepositoryGraph) -> Library:
+        """A new repository of a new tenant."""
+        return new_library(graph)
+
 
 @requires("vectors")
 @pytest.mark.asyncio(loop_scope="session")
@@ -67,3 +74,8 @@ class OnAccounts:
     def accounts(self, backend: Backend) -> Accounts:
         assert backend.accounts is not None
         return backend.accounts
+
+    @pytest_asyncio.fixture(loop_scope="session")
+    async def user(self, accounts: Accounts) -> User:
+        """A member of a new organisation, with a key."""
+        return await new_user(accounts)

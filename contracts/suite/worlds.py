@@ -24,8 +24,9 @@ from codesynapse.contracts.memory import (
     Snapshot,
     size_bytes,
 )
-from codesynapse.contracts.ports import SessionMemory
+from codesynapse.contracts.ports import RepositoryGraph, SessionMemory
 from codesynapse.contracts.quotas import DAY_MS
+from codesynapse.contracts.repository import RepositoryChange, RepositoryScope, Slice
 from codesynapse.contracts.triples import Triple, normalised
 
 NOW = Millis(1_800_000_000_000)
@@ -200,6 +201,76 @@ class Chat:
     def first(self, *lines: str | Triple) -> Snapshot:
         """A snapshot to propose as the scope's first."""
         return new_snapshot(self.scope, *lines, now_ms=self.now_ms, expires_at_ms=self.expires_at_ms)
+
+
+def new_library(graph: RepositoryGraph, *, tenant: str | None = None) -> "Library":
+    """A new repository, of a new tenant unless one is given."""
+    scope = RepositoryScope(tenant_id=tenant or unique("tenant"), repository=unique("repo"))
+    return Library(graph, scope)
+
+
+class Library:
+    """One repository on a store: reads, applies and commits as the engine does, without its retries.
+
+    The terms of a fact are the words of its subject, predicate and object, in small letters.
+    """
+
+    def __init__(self, graph: RepositoryGraph, scope: RepositoryScope, *, now_ms: Millis = NOW) -> None:
+        self.graph = graph
+        self.scope = scope
+        self.now_ms = now_ms
+        self.session_id = unique("session")
+
+    async def read(self, *lines: str | Triple) -> Slice:
+        """The facts of the subjects and predicates of these statements, with their ends."""
+        rows = triples(lines)
+        pairs = [(row.subject_id, row.predicate) for row in rows]
+        ends = [end for row in rows for end in (row.subject_id, row.object_id)]
+        return await self.graph.read(self.scope, pairs=pairs, entities=ends)
+
+    async def remember(self, *lines: str | Triple, commit_id: CommitId | None = None) -> Committed:
+        """Read what these statements touch, apply them, commit the rows that differ."""
+        stored = await self.read(*lines)
+        applied = apply(stored.entities, stored.facts, triples(lines), self.now_ms, origin_session_id=self.session_id)
+        change = self._rows(applied.changed_entities, applied.changed_facts, applied.entities)
+        return await self.propose(change, stored.revision, commit_id=commit_id, outcome=applied.outcome)
+
+    def change(self, *lines: str | Triple, origin: str | None = "") -> RepositoryChange:
+        """The rows of these statements alone. origin: of the facts; the library's session unless another is given."""
+        graph = stated(*lines, now_ms=self.now_ms, origin=self.session_id if origin == "" else origin)
+        return self._rows(graph.entities, graph.facts, graph.entities)
+
+    async def propose(
+        self,
+        change: RepositoryChange,
+        read_revision: int,
+        *,
+        commit_id: CommitId | None = None,
+        outcome: Outcome | None = None,
+    ) -> Committed:
+        """Commit rows as they are, naming a revision as read."""
+        return await self.graph.commit(
+            change,
+            read_revision=Revision(read_revision),
+            commit_id=commit_id or new_commit_id(),
+            outcome=outcome or Outcome(),
+            now_ms=self.now_ms,
+        )
+
+    def _rows(self, entities: tuple[Entity, ...], facts: tuple[Fact, ...], ends: Iterable[Entity]) -> RepositoryChange:
+        names = {entity.id: entity.name for entity in ends}
+        terms = {
+            fact.id: tuple(f"{names[fact.subject]} {fact.predicate} {names[fact.object]}".lower().split())
+            for fact in facts
+        }
+        return RepositoryChange(
+            scope=self.scope, entities=entities, facts=facts, terms=terms, origin_session_id=self.session_id
+        )
+
+
+def names_of(entities: Iterable[Entity]) -> set[str]:
+    """The names of entities."""
+    return {entity.name for entity in entities}
 
 
 async def settled(call: Awaitable[T], *refusals: type[Exception]) -> T | Exception:
