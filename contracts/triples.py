@@ -122,6 +122,7 @@ def text_of(text: str, *, longest: int, field: str) -> str:
     clean = unicodedata.normalize("NFC", text).strip()
     if not 1 <= len(clean) <= longest:
         raise Invalid(field=field, limit=f"1 to {longest} characters")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in clean):
+    # Printable text holds neither, and is told in one step; only the rest is looked at by character.
+    if not clean.isprintable() and any(unicodedata.category(each) in ("Cc", "Cs") for each in clean):
         raise Invalid(field=field, limit="no control characters or lone surrogates")
     return clean
