@@ -32,7 +32,15 @@ from codesynapse.contracts.memory import (
     live_facts,
 )
 from codesynapse.contracts.quotas import Quotas, Usage, admit
-from codesynapse.contracts.triples import aliases_of, is_predicate, name_of, source_of, type_of
+from codesynapse.contracts.triples import (
+    YEAR_1_MS,
+    YEAR_9999_MS,
+    aliases_of,
+    is_predicate,
+    name_of,
+    source_of,
+    type_of,
+)
 
 
 class Root(Struct, frozen=True, kw_only=True):
@@ -156,6 +164,12 @@ def check_fact(fact: Fact) -> None:
         raise SnapshotInvalid(field="facts.id", limit="derived from subject, predicate and object")
     if not timeline.well_formed(fact.intervals):
         raise SnapshotInvalid(field="intervals", limit="ordered, disjoint, only the last one open")
+    # Ordered, so the first and the last moment bound them all. A store has 64 bits for each.
+    first, (start, end) = fact.intervals[0][0], fact.intervals[-1]
+    if not YEAR_1_MS <= first <= (start if end is None else end) <= YEAR_9999_MS:
+        raise SnapshotInvalid(field="intervals", limit="years 1 to 9999")
+    if not YEAR_1_MS <= fact.recorded_at_ms <= YEAR_9999_MS:
+        raise SnapshotInvalid(field="recorded_at_ms", limit="years 1 to 9999")
     try:
         source = source_of(fact.source, field="source")
         if fact.origin_session_id is not None:

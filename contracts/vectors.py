@@ -3,6 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
+from operator import mul
 
 from msgspec import Struct
 
@@ -77,5 +78,12 @@ def admit_hits(hits: Iterable[VectorHit], snapshot: Snapshot, now_ms: Millis) ->
 
 
 def cosine(left: Sequence[float], right: Sequence[float]) -> float:
-    """The cosine of two vectors of unit length and one dimension."""
-    return math.fsum(a * b for a, b in zip(left, right, strict=True))
+    """The cosine of two vectors of one dimension and of about unit length, in [-1, 1].
+
+    Raises ValueError where the dimensions differ.
+    """
+    # `check_record` lets a length be off by half a percent, so that the product alone might leave the bounds and
+    # `admit_hits` refuse a right hit.
+    if len(left) != len(right):
+        raise ValueError("vectors of two dimensions")
+    return max(-1.0, min(1.0, math.fsum(map(mul, left, right))))
