@@ -254,6 +254,14 @@ class Accounts(Protocol):
         """
         ...
 
+    async def cleanups_owed(self, *, limit: int) -> list[Identity]:
+        """Revoked sessions whose memory is not yet known to be gone: what a failed cleanup, or a crash, left."""
+        ...
+
+    async def cleaned(self, session_id: str) -> None:
+        """A revoked session's memory is gone; it is owed no more. Repeatable."""
+        ...
+
     async def audit(self, *, after: int, limit: int) -> list[AuditRecord]:
         """Audit records behind a sequence number, oldest first."""
         ...

@@ -60,6 +60,7 @@ class DictAccounts:
         self._key_of_hash: dict[str, tuple[str, str]] = {}
         self._bindings: dict[str, Binding] = {}
         self._audit: list[AuditRecord] = []
+        self._cleaned: set[str] = set()
 
     async def create_organization(self, tenant_id: str, *, now_ms: Millis) -> None:
         require_id(tenant_id, field="organization")
@@ -239,6 +240,17 @@ class DictAccounts:
             self._bindings[session_id] = binding
             self._note_session(Action.SESSION_REVOKED, now_ms, binding)
         return binding
+
+    async def cleanups_owed(self, *, limit: int) -> list[Identity]:
+        owed = [
+            binding.identity
+            for session_id, binding in self._bindings.items()
+            if binding.revoked_at_ms is not None and session_id not in self._cleaned
+        ]
+        return owed[:limit]
+
+    async def cleaned(self, session_id: str) -> None:
+        self._cleaned.add(session_id)
 
     async def audit(self, *, after: int, limit: int) -> list[AuditRecord]:
         start = max(after, 0)

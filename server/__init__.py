@@ -1,0 +1,1 @@
+"""The application: shells at the edge, services inside, one composition root."""

@@ -1,0 +1,54 @@
+"""What every command that touches the stores needs: settings, open ports, and errors told in one line."""
+
+import asyncio
+import functools
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import click
+
+from codesynapse.contracts.errors import CodeSynapseError
+from codesynapse.server.app import Services, compose, open_ports
+from codesynapse.server.settings import Settings, SettingsError, load
+from codesynapse.server.telemetry import configure_logging
+
+R = TypeVar("R")
+
+
+def settings_of(context: click.Context) -> Settings:
+    """The settings in force, with what the command line said before the command."""
+    settings = load(overrides=context.find_root().obj or {})
+    configure_logging(settings.log_level)
+    return settings
+
+
+@asynccontextmanager
+async def services(settings: Settings) -> AsyncIterator[Services]:
+    """The services over the stores that the settings name; `ACCOUNTS=memory` has nothing to administer."""
+    if settings.accounts == "memory":
+        raise SettingsError("CODESYNAPSE_ACCOUNTS: accounts in memory end with their process; nothing to do here.")
+    async with open_ports(settings) as ports:
+        yield compose(settings, ports)
+
+
+def command(work: Callable[..., Awaitable[R]]) -> Callable[..., R]:
+    """Run an async command; a refusal becomes one line on standard error and exit code 1, a bad setting 2."""
+
+    @functools.wraps(work)
+    def run(*arguments: Any, **options: Any) -> R:
+        try:
+            return asyncio.run(_awaited(work(*arguments, **options)))
+        except SettingsError as error:
+            click.echo(str(error), err=True)
+            sys.exit(2)
+        except CodeSynapseError as error:
+            click.echo(error.message, err=True)
+            sys.exit(1)
+
+    return run
+
+
+async def _awaited(work: Awaitable[R]) -> R:
+    return await work

@@ -1,0 +1,1 @@
+"""The shell over HTTP: the only asyncio and aiohttp at this edge."""

@@ -1,0 +1,127 @@
+"""Before anything else: Origin and Host of every request, and a JSON answer for every refusal."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit
+
+import msgspec
+from aiohttp import web
+from aiohttp.typedefs import Middleware
+
+from codesynapse.contracts.errors import CodeSynapseError, HostRefused, OriginRefused
+from codesynapse.server.http.errors import headers_of, status_of
+from codesynapse.server.mcp.errors import refusal, refusal_bytes
+from codesynapse.server.settings import Settings
+from codesynapse.server.telemetry import Metrics, fault
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+MCP_PATHS = ("/mcp", "/mcp/")
+
+
+class Guard:
+    """Which hosts and origins are served."""
+
+    def __init__(self, settings: Settings) -> None:
+        named = {name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip()}
+        self._any_host = "*" in named or (not settings.loopback and not named)
+        self._hosts = LOOPBACK | named
+        self._origins = {each.strip().lower() for each in settings.allowed_origins.split(",") if each.strip()}
+
+    def check(self, request: web.Request) -> None:
+        """Raises OriginRefused and HostRefused."""
+        origin = request.headers.get("Origin")
+        if origin is not None and not self.allows_origin(origin):
+            raise OriginRefused(field="Origin")
+        if not self._any_host and _host_name(request.headers.get("Host", "")) not in self._hosts:
+            raise HostRefused(field="Host")
+
+    def allows_origin(self, origin: str) -> bool:
+        """Whether a browser's page of this origin may ask; `null` never may."""
+        if origin.lower() in self._origins:
+            return True
+        try:
+            parts = urlsplit(origin.lower())
+            return parts.scheme in ("http", "https") and parts.hostname in LOOPBACK
+        except ValueError:
+            return False
+
+
+def _host_name(host: str) -> str:
+    """A Host header without its port, in lower case."""
+    try:
+        return urlsplit(f"//{host.lower()}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def refused(error: CodeSynapseError, *, protocol: bool) -> web.Response:
+    """The answer to a refusal. protocol: as a JSON-RPC error, for the MCP endpoint."""
+    status = status_of(error)
+    body = refusal_bytes(error) if protocol else msgspec.json.encode(refusal(error))
+    return web.Response(status=status, body=body, content_type="application/json", headers=headers_of(status))
+
+
+def plain(status: int, code: str, text: str, headers: dict[str, str] | None = None) -> web.Response:
+    """A refusal by HTTP alone: an unknown path, a method that is not there."""
+    body = msgspec.json.encode({"ok": False, "code": code, "error": text})
+    return web.Response(status=status, body=body, content_type="application/json", headers=headers)
+
+
+def middleware(guard: Guard, metrics: Metrics) -> Middleware:
+    """Checks each request and turns each failure into JSON."""
+
+    @web.middleware
+    async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            guard.check(request)
+            if request.method == "OPTIONS" and "Origin" in request.headers:
+                return _preflight(request)
+            response = await handler(request)
+        except CodeSynapseError as error:
+            response = refused(error, protocol=request.path in MCP_PATHS)
+        except web.HTTPException as error:
+            response = _http(error)
+        except (asyncio.CancelledError, ConnectionError):
+            raise
+        except Exception as error:  # The edge of a request: what broke is ours, and the server goes on.
+            fault("request_failed", error)
+            response = plain(500, "internal", CodeSynapseError().message)
+        metrics.requests.labels(_known(request.method), str(response.status)).inc()
+        _allow_reading(request, response)
+        return response
+
+    return guarded
+
+
+def _http(error: web.HTTPException) -> web.Response:
+    if error.status == 404:
+        return plain(404, "not_found", "There is nothing at this path.")
+    headers = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else None
+    return plain(error.status, f"http_{error.status}", error.reason, headers)
+
+
+def _known(method: str) -> str:
+    return method if method in ("GET", "POST", "DELETE", "OPTIONS", "HEAD") else "other"
+
+
+def _preflight(request: web.Request) -> web.Response:
+    """An allowed origin's question what it may send, answered before any credential."""
+    return web.Response(
+        status=204,
+        headers={
+            "Access-Control-Allow-Origin": request.headers["Origin"],
+            "Access-Control-Allow-Methods": "GET, POST, DELETE",
+            "Access-Control-Allow-Headers": request.headers.get("Access-Control-Request-Headers", "*"),
+            "Access-Control-Max-Age": "600",
+            "Vary": "Origin",
+        },
+    )
+
+
+def _allow_reading(request: web.Request, response: web.StreamResponse) -> None:
+    """Let an allowed origin's page read the answer; a stream has sent its headers by then, and set them itself."""
+    if "Origin" in request.headers and not response.prepared and response.status != 403:
+        response.headers["Access-Control-Allow-Origin"] = request.headers["Origin"]
+        response.headers["Access-Control-Expose-Headers"] = "Mcp-Session-Id"
+        response.headers["Vary"] = "Origin"

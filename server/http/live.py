@@ -1,0 +1,218 @@
+"""Protocol sessions that are alive: their connection, their running calls, their followers, and the table of all.
+
+This is in-process state, one of the two places that may hold any. A call is a task of its session and not of the
+request that brought it, so that it survives a cut; its answer goes into the session's `EventLog`.
+"""
+
+import asyncio
+import hashlib
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from codesynapse.contracts.accounts import ENDING, Action, AuditRecord, Caller
+from codesynapse.contracts.errors import ServerFull, TooManyCalls, TooManyTransports, TransportUnknown
+from codesynapse.contracts.identity import Cancellation, Millis
+from codesynapse.server.limits import Limits
+from codesynapse.server.mcp.connection import Connection
+from codesynapse.server.mcp.messages import RequestId
+from codesynapse.server.mcp.stream import Budget, EventLog, Stream
+
+Principal = tuple[str, str]
+
+
+class Call:
+    """One running tool call."""
+
+    __slots__ = ("cancellation", "request_id", "stream", "task")
+
+    def __init__(self, request_id: RequestId, stream: Stream) -> None:
+        self.request_id = request_id
+        self.stream = stream
+        self.cancellation = Cancellation()
+        self.task: asyncio.Task[None] | None = None
+
+    def cancel(self) -> None:
+        """Stop it. What it has committed stays whole; what it has not is never written."""
+        self.cancellation.cancel()
+        if self.task is not None:
+            self.task.cancel()
+
+
+class Live:
+    """One protocol session. It belongs to the credential that opened it."""
+
+    def __init__(self, caller: Caller, connection: Connection, log: EventLog, now_ms: Millis) -> None:
+        self.id = secrets.token_urlsafe(32)
+        self.caller = caller
+        self.connection = connection
+        self.log = log
+        self.calls: list[Call] = []
+        self.followers: dict[str, Callable[[], None]] = {}
+        self.standalone: Stream | None = None
+        self.used_at_ms = now_ms
+        self.deadline_ms: Millis | None = None
+        self.closed = False
+
+    @property
+    def principal(self) -> Principal:
+        return (self.caller.tenant_id, self.caller.subject_id)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing runs and nobody listens."""
+        return not self.calls and not self.followers
+
+    def touch(self, now_ms: Millis) -> None:
+        """It was used."""
+        self.used_at_ms = now_ms
+
+    def follow(self, stream: Stream, stop: Callable[[], None]) -> None:
+        """Attach a reader to a stream; one that was there already is half-dead and must go."""
+        self.unfollow(stream)
+        self.followers[stream.id] = stop
+
+    def unfollow(self, stream: Stream, stop: Callable[[], None] | None = None) -> None:
+        """Detach a reader. stop: only if it is still this one."""
+        attached = self.followers.get(stream.id)
+        if attached is not None and stop in (None, attached):
+            del self.followers[stream.id]
+            if stop is None:
+                attached()
+
+    def cancel(self, request_id: RequestId) -> None:
+        """Cancel the newest running call of this id; an unknown one is ignored."""
+        for call in reversed(self.calls):
+            if call.request_id == request_id:
+                call.cancel()
+                return
+
+    def close(self) -> None:
+        """End it: running calls are cancelled, readers are cut, events are given back."""
+        self.closed = True
+        for call in list(self.calls):
+            call.cancel()
+        for stop in list(self.followers.values()):
+            stop()
+        self.followers.clear()
+        self.log.release()
+
+
+class Lives:
+    """All protocol sessions of this process, and what each principal uses."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._table: dict[bytes, Live] = {}
+        self._of_principal: dict[Principal, OrderedDict[bytes, Live]] = {}
+        self._in_flight: dict[Principal, int] = {}
+        self.budget = Budget(limits.events_bytes_max)
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def find(self, transport_id: str, caller: Caller) -> Live:
+        """The session of this id and this very credential. Raises TransportUnknown for any other."""
+        live = self._table.get(_hash(transport_id))
+        if live is None or live.caller != caller:
+            raise TransportUnknown
+        self._of_principal[live.principal].move_to_end(_hash(transport_id))
+        return live
+
+    def open(self, caller: Caller, connection: Connection, now_ms: Millis) -> Live:
+        """A new session. Raises TooManyTransports where all of the principal's are busy, ServerFull."""
+        own = self._of_principal.get((caller.tenant_id, caller.subject_id), OrderedDict())
+        if len(own) >= self._limits.transports_per_principal_max:
+            idle = next((live for live in own.values() if live.idle), None)
+            if idle is None:
+                raise TooManyTransports(limit=self._limits.transports_per_principal_max)
+            self.close(idle)
+        if len(self._table) >= self._limits.transports_max:
+            raise ServerFull(limit=self._limits.transports_max)
+        live = Live(caller, connection, EventLog(self._limits, self.budget), now_ms)
+        self._table[_hash(live.id)] = live
+        self._of_principal.setdefault(live.principal, OrderedDict())[_hash(live.id)] = live
+        return live
+
+    def close(self, live: Live) -> None:
+        """End a session and forget it."""
+        key = _hash(live.id)
+        if self._table.pop(key, None) is None:
+            return
+        own = self._of_principal[live.principal]
+        del own[key]
+        if not own:
+            del self._of_principal[live.principal]
+        live.close()
+
+    def enter(self, principal: Principal, calls: int) -> None:
+        """Reserve places for calls. Raises TooManyCalls."""
+        held = self._in_flight.get(principal, 0)
+        if held + calls > self._limits.calls_in_flight_max:
+            raise TooManyCalls(limit=self._limits.calls_in_flight_max)
+        self._in_flight[principal] = held + calls
+
+    def leave(self, principal: Principal) -> None:
+        """Give one place back."""
+        left = self._in_flight[principal] - 1
+        if left:
+            self._in_flight[principal] = left
+        else:
+            del self._in_flight[principal]
+
+    def run(self, live: Live, call: Call, work: Coroutine[Any, Any, None]) -> None:
+        """Run a call as a task of its session. `enter` reserved its place; it is given back when the task ends."""
+        task = asyncio.get_running_loop().create_task(work)
+        call.task = task
+        live.calls.append(call)
+        self.tasks.add(task)
+
+        def done(finished: asyncio.Task[None]) -> None:
+            self.tasks.discard(finished)
+            live.calls.remove(call)
+            self.leave(live.principal)
+
+        task.add_done_callback(done)
+
+    def sweep(self, now_ms: Millis) -> None:
+        """End what is idle for too long, never initialised, or past its binding's deadline; drop old responses."""
+        for live in list(self._table.values()):
+            kept_ms = self._limits.idle_ms if live.connection.initialized else self._limits.uninitialized_ms
+            expired = live.deadline_ms is not None and now_ms >= live.deadline_ms
+            if expired or (live.idle and now_ms - live.used_at_ms >= kept_ms):
+                self.close(live)
+            else:
+                live.log.expire(now_ms)
+
+    def end(self, record: AuditRecord) -> None:
+        """Close the sessions whose access an audit record ended."""
+        if record.action in ENDING:
+            for live in [each for each in self._table.values() if _ends(record, each)]:
+                self.close(live)
+
+    def close_all(self) -> None:
+        """Close every session: the server stops."""
+        for live in list(self._table.values()):
+            self.close(live)
+
+
+def _ends(record: AuditRecord, live: Live) -> bool:
+    caller, identity = live.caller, live.connection.identity
+    match record.action:
+        case Action.ORGANIZATION_SUSPENDED:
+            return caller.tenant_id == record.tenant_id
+        case Action.USER_SUSPENDED:
+            return caller.subject_id == record.target
+        case Action.MEMBER_WITHDRAWN:
+            return (caller.tenant_id, caller.subject_id) == (record.tenant_id, record.target)
+        case Action.KEY_REVOKED:
+            return caller.key_id == record.target
+        case _:
+            return identity is not None and identity.session_id == record.target
+
+
+def _hash(transport_id: str) -> bytes:
+    # The id is a bearer secret within its credential: the table holds no copy that could be compared byte by byte.
+    return hashlib.blake2b(transport_id.encode("utf-8", "surrogateescape"), digest_size=16).digest()

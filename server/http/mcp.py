@@ -1,0 +1,333 @@
+"""POST, GET and DELETE on /mcp: facts in, effects out (product.md, "Who is refused how")."""
+
+import asyncio
+from collections.abc import Sequence
+
+from aiohttp import web
+
+from codesynapse.contracts.accounts import Authority
+from codesynapse.contracts.errors import (
+    CodeSynapseError,
+    ExecutionMissing,
+    HeaderInvalid,
+)
+from codesynapse.contracts.identity import Execution, Identity
+from codesynapse.server.clock import Clock
+from codesynapse.server.http.errors import headers_of, status_of
+from codesynapse.server.http.following import Follower
+from codesynapse.server.http.live import Call, Live, Lives
+from codesynapse.server.http.requests import (
+    TRANSPORT_HEADER,
+    VERSION_HEADER,
+    accepts_stream,
+    authorize,
+    body_of,
+    check_claim,
+    single,
+)
+from codesynapse.server.limits import Limits
+from codesynapse.server.mcp.catalog import chosen_toolsets
+from codesynapse.server.mcp.connection import VERSIONS, Accepted, Cancel, Connection, Effect, Reply, RunTool, ServerInfo
+from codesynapse.server.mcp.errors import refusal_bytes
+from codesynapse.server.mcp.messages import (
+    INVALID_REQUEST,
+    NO_ID,
+    Message,
+    ProtocolError,
+    Request,
+    RequestId,
+    error_bytes,
+    is_batch,
+    parse,
+    parse_batch,
+)
+from codesynapse.server.mcp.stream import EVENT_ID_MAX, Position, Stream
+from codesynapse.server.sessions.registry import Sessions, execution_of
+from codesynapse.server.tools.calls import Calls
+
+GONE = "The response is no longer kept; whether the call took effect must be looked up."
+OFF_LOOP_BYTES = 256 * 1024
+"""Bodies from this size on are parsed in a thread, so that one caller's megabytes do not delay the others."""
+
+
+class McpEndpoint:
+    """The endpoint of the session revisions."""
+
+    def __init__(
+        self,
+        *,
+        sessions: Sessions,
+        lives: Lives,
+        calls: Calls,
+        info: ServerInfo,
+        limits: Limits,
+        clock: Clock,
+        toolsets: frozenset[str] | None,
+    ) -> None:
+        self._sessions = sessions
+        self._lives = lives
+        self._calls = calls
+        self._info = info
+        self._limits = limits
+        self._clock = clock
+        self._toolsets = toolsets
+
+    async def post(self, request: web.Request) -> web.StreamResponse:
+        """One message of the client, or a batch at 2025-03-26."""
+        authority, said = await authorize(self._sessions, request)
+        transport_id = single(request.headers, TRANSPORT_HEADER)
+        live = None if transport_id is None else self._lives.find(transport_id, authority.caller)
+        _check_content_type(request)
+        try:
+            check_claim(authority, said)
+            body = await body_of(request, self._limits.body_max_bytes)
+            if live is None:
+                return await self._initialize(authority, body)
+            _check_version(request, live.connection)
+            self._bind(live, authority)
+            return await self._receive(request, live, authority, body)
+        except ProtocolError as error:
+            return _json(error_bytes(error.request_id, error.code, error.text), status=_status(error))
+
+    async def get(self, request: web.Request) -> web.StreamResponse:
+        """The standalone stream, or the rest of any stream by Last-Event-ID."""
+        live, _ = await self._bound(request)
+        if "text/event-stream" not in request.headers.get("Accept", "*/*") and "*/*" not in request.headers["Accept"]:
+            raise web.HTTPMethodNotAllowed("GET", ["POST", "DELETE"])
+        _check_version(request, live.connection)
+        last = single(request.headers, "Last-Event-ID")
+        if last is not None and (len(last) > EVENT_ID_MAX or not last.isascii()):
+            raise HeaderInvalid(field="Last-Event-ID", limit=f"{EVENT_ID_MAX} ASCII characters")
+        found = None if not last else live.log.find(last)
+        if found is None:
+            return await self._follow(request, live, self._standalone(live), 0)
+        if isinstance(found, Position):
+            return await self._follow(request, live, found.stream, found.sequence)
+        return await self._follow(request, live, self._lost(live, found), 0)
+
+    async def delete(self, request: web.Request) -> web.StreamResponse:
+        """End the protocol session; the chat session and its memory stay."""
+        live, _ = await self._bound(request)
+        self._lives.close(live)
+        return web.Response(status=204)
+
+    async def _bound(self, request: web.Request) -> tuple[Live, Authority]:
+        """The live session of a GET or DELETE, its binding checked."""
+        authority, said = await authorize(self._sessions, request)
+        transport_id = single(request.headers, TRANSPORT_HEADER)
+        if transport_id is None:
+            raise web.HTTPMethodNotAllowed(request.method, ["POST"])
+        live = self._lives.find(transport_id, authority.caller)
+        check_claim(authority, said)
+        if authority.binding is None:
+            raise ExecutionMissing
+        self._bind(live, authority)
+        return live, authority
+
+    def _bind(self, live: Live, authority: Authority) -> None:
+        live.touch(self._clock())
+        binding = authority.binding
+        live.connection.bind(None if binding is None else binding.identity)
+        if binding is not None:
+            live.deadline_ms = binding.expires_at_ms
+
+    async def _initialize(self, authority: Authority, body: bytes) -> web.Response:
+        """A session is made by a valid `initialize` alone; anything else allocates nothing."""
+        message = await self._parsed(body)
+        if not isinstance(message, Request) or message.method != "initialize":
+            text = f"A request needs the header {TRANSPORT_HEADER}; send initialize to get one."
+            named = message.id if isinstance(message, Request) else NO_ID
+            raise ProtocolError(INVALID_REQUEST, text, named)
+        connection = Connection(self._calls.dispatcher.toolbox.catalog, self._info)
+        reply = connection.open(message)
+        live = self._lives.open(authority.caller, connection, self._clock())
+        self._bind(live, authority)
+        return _json(reply.payload, headers={TRANSPORT_HEADER: live.id})
+
+    async def _receive(self, request: web.Request, live: Live, authority: Authority, body: bytes) -> web.StreamResponse:
+        toolsets = self._visible(request)
+        if is_batch(body) and live.connection.version == "2025-03-26":
+            items = parse_batch(body, deepest=self._limits.json_depth_max, most=self._limits.batch_max)
+            return await self._batch(request, live, authority, items, toolsets)
+        message = await self._parsed(body)
+        effect = live.connection.receive(message, toolsets)
+        match effect:
+            case RunTool():
+                return await self._run(request, live, authority, [effect], [])
+            case Reply():
+                return _json(effect.payload)
+            case Cancel():
+                live.cancel(effect.request_id)
+            case Accepted():
+                pass
+        return web.Response(status=202)
+
+    async def _batch(
+        self,
+        request: web.Request,
+        live: Live,
+        authority: Authority,
+        items: Sequence[Message | ProtocolError],
+        toolsets: frozenset[str] | None,
+    ) -> web.StreamResponse:
+        """Every message on its own; the answers go out together."""
+        runs: list[RunTool] = []
+        ready: list[tuple[RequestId, bytes]] = []
+        for item in items:
+            try:
+                effect = _effect(live.connection, item, toolsets)
+            except ProtocolError as error:
+                ready.append((error.request_id, error_bytes(error.request_id, error.code, error.text)))
+                continue
+            match effect:
+                case RunTool():
+                    runs.append(effect)
+                case Reply():
+                    assert isinstance(item, Request)
+                    ready.append((item.id, effect.payload))
+                case Cancel():
+                    live.cancel(effect.request_id)
+                case Accepted():
+                    pass
+        if not runs and not ready:
+            return web.Response(status=202)
+        return await self._run(request, live, authority, runs, ready, batch=True)
+
+    async def _run(
+        self,
+        request: web.Request,
+        live: Live,
+        authority: Authority,
+        runs: Sequence[RunTool],
+        ready: Sequence[tuple[RequestId, bytes]],
+        *,
+        batch: bool = False,
+    ) -> web.StreamResponse:
+        """Start tool calls as tasks of the session, and follow their stream, or wait for their JSON."""
+        try:
+            live.log.make_room()
+            self._lives.enter(live.principal, len(runs))
+        except CodeSynapseError as error:
+            status = status_of(error)
+            named = runs[0].request_id if len(runs) == 1 else NO_ID
+            return _json(refusal_bytes(error, named), status=status, headers=headers_of(status))
+        named_ids = (*(each for each, _ in ready), *(run.request_id for run in runs))
+        stream = live.log.open(named_ids)
+        for request_id, payload in ready:
+            live.log.append(stream, payload, answers=request_id, now_ms=self._clock())
+        assert live.connection.identity is not None or not runs
+        for run in runs:
+            self._start(live, authority, run, stream)
+        if accepts_stream(request.headers):
+            return await self._follow(request, live, stream, 0)
+        return await self._gather(live, stream, batch=batch)
+
+    def _start(self, live: Live, authority: Authority, run: RunTool, stream: Stream) -> None:
+        call = Call(run.request_id, stream)
+        execution = _execution(authority, live.connection.identity, call)
+        version = live.connection.version
+        work = self._calls.run(execution, run, live.connection, _Out(live, stream, self._clock), version)
+        self._lives.run(live, call, work)
+
+    async def _gather(self, live: Live, stream: Stream, *, batch: bool) -> web.Response:
+        """The plain JSON answer, for a client that does not take streams. A cut loses it: there is no id to resume."""
+        finished = asyncio.Event()
+        stream.wake = lambda: finished.set() if stream.finished or live.closed else None
+        if not stream.finished:
+            live.follow(stream, finished.set)
+            await finished.wait()
+        live.unfollow(stream, finished.set)
+        answers = [event.payload for event in stream.after(0) if event.response]
+        live.log.forget(stream)
+        if not answers:
+            return web.Response(status=202)
+        return _json(("[" + ",".join(answers) + "]" if batch else answers[0]).encode())
+
+    async def _follow(self, request: web.Request, live: Live, stream: Stream, position: int) -> web.StreamResponse:
+        return await Follower(request, live, stream, self._limits).follow(position)
+
+    def _standalone(self, live: Live) -> Stream:
+        """A fresh stream for what belongs to no request; the one before it is over, and its reader is cut."""
+        if live.standalone is not None:
+            live.log.end(live.standalone, self._clock())
+            live.unfollow(live.standalone)
+            live.log.forget(live.standalone)
+        live.standalone = live.log.open(())
+        return live.standalone
+
+    def _lost(self, live: Live, requests: Sequence[RequestId]) -> Stream:
+        """A stream that tells for each request that its response is gone, so that nobody waits for ever."""
+        stream = live.log.open(tuple(requests))
+        for request_id in requests:
+            payload = error_bytes(request_id, -32603, GONE, {"ok": False, "code": "response_gone"})
+            live.log.append(stream, payload, answers=request_id, now_ms=self._clock())
+        return stream
+
+    async def _parsed(self, body: bytes) -> Message:
+        if len(body) > OFF_LOOP_BYTES:
+            return await asyncio.to_thread(parse, body, deepest=self._limits.json_depth_max)
+        return parse(body, deepest=self._limits.json_depth_max)
+
+    def _visible(self, request: web.Request) -> frozenset[str] | None:
+        asked = request.headers.get("X-CodeSynapse-Toolsets") or request.query.get("toolsets")
+        if not asked:
+            return self._toolsets
+        try:
+            chosen = chosen_toolsets(asked.split(","), self._calls.dispatcher.toolbox.catalog.toolsets)
+        except LookupError:
+            raise HeaderInvalid(field="X-CodeSynapse-Toolsets", limit="names of toolsets") from None
+        return chosen if self._toolsets is None else (chosen or self._toolsets) & self._toolsets
+
+
+class _Out:
+    """Where a call's messages go."""
+
+    def __init__(self, live: Live, stream: Stream, clock: Clock) -> None:
+        self._live, self._stream, self._clock = live, stream, clock
+
+    def notify(self, payload: bytes) -> None:
+        """A notification that belongs to the call."""
+        self._live.log.append(self._stream, payload, answers=None, now_ms=self._clock())
+
+    def answer(self, request_id: RequestId, payload: bytes) -> None:
+        """The call's response."""
+        self._live.log.append(self._stream, payload, answers=request_id, now_ms=self._clock())
+
+    def silence(self, request_id: RequestId) -> None:
+        """The call was cancelled: there is no response."""
+        self._live.log.settle(self._stream, request_id, self._clock())
+
+
+def _effect(connection: Connection, item: Message | ProtocolError, toolsets: frozenset[str] | None) -> Effect:
+    if isinstance(item, ProtocolError):
+        raise item
+    if isinstance(item, Request) and item.method == "initialize":
+        raise ProtocolError(INVALID_REQUEST, "initialize must not be in a batch.", item.id)
+    return connection.receive(item, toolsets)
+
+
+def _execution(authority: Authority, identity: Identity | None, call: Call) -> Execution:
+    assert identity is not None
+    return execution_of(authority, identity, call.cancellation)
+
+
+def _check_version(request: web.Request, connection: Connection) -> None:
+    """A version that is named must be the one agreed on; absent, it is known from the session."""
+    named = single(request.headers, VERSION_HEADER)
+    if named is not None and named != connection.version:
+        limit = connection.version if named in VERSIONS else ", ".join(VERSIONS)
+        raise HeaderInvalid(field=VERSION_HEADER, limit=limit)
+
+
+def _check_content_type(request: web.Request) -> None:
+    if request.headers.get("Content-Type") is not None and request.content_type != "application/json":
+        raise HeaderInvalid(field="Content-Type", limit="application/json")
+
+
+def _status(error: ProtocolError) -> int:
+    """A request that was understood is answered with 200, whatever its answer; what was not, with 400."""
+    return 400 if error.code in (-32700, INVALID_REQUEST) else 200
+
+
+def _json(body: bytes, *, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
+    return web.Response(status=status, body=body, content_type="application/json", headers=headers)

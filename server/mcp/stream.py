@@ -1,0 +1,208 @@
+"""The one way out: what a protocol session has to say, kept until it has been heard.
+
+A `Stream` belongs to one POST or to one standalone GET. Its events are numbered from 0, where 0 is the priming event.
+Replaying and following live are the same reading by position, so nothing is lost or doubled in between. The log is
+bounded three ways: events a stream, bytes a session, bytes of the whole process (`Budget`).
+"""
+
+import secrets
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from codesynapse.contracts.errors import ServerFull
+from codesynapse.contracts.identity import Millis
+from codesynapse.server.limits import Limits
+from codesynapse.server.mcp.messages import RequestId
+
+EVENT_ID_MAX = 256
+GONE_MAX = 1_024
+"""How many streams a session remembers by name after their events went, to name the lost requests on resume."""
+
+
+class Event:
+    """One message on a stream. sequence: from 1. response: it answers a request, so it may not be dropped."""
+
+    __slots__ = ("payload", "response", "sequence")
+
+    def __init__(self, sequence: int, payload: str, *, response: bool) -> None:
+        self.sequence = sequence
+        self.payload = payload
+        self.response = response
+
+
+class Budget:
+    """Bytes of events in the whole process, and who may still keep some."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.used = 0
+
+    @property
+    def full(self) -> bool:
+        return self.used >= self._limit
+
+
+class Stream:
+    """The events of one exchange.
+
+    waiting: ids of the requests whose responses are still to come; a stream with requests is finished when none is
+    left. wake: called after each change; the shell sets it while it follows.
+    """
+
+    __slots__ = ("events", "finished_at_ms", "id", "requests", "sequence", "size_bytes", "waiting", "wake")
+
+    def __init__(self, stream_id: str, requests: tuple[RequestId, ...]) -> None:
+        self.id = stream_id
+        self.requests = requests
+        self.waiting = list(requests)
+        self.events: deque[Event] = deque()
+        self.sequence = 0
+        self.size_bytes = 0
+        self.finished_at_ms: Millis | None = None
+        self.wake: Callable[[], None] | None = None
+
+    @property
+    def finished(self) -> bool:
+        return self.finished_at_ms is not None
+
+    def after(self, sequence: int) -> Iterator[Event]:
+        """Events behind a position, oldest first."""
+        return (event for event in self.events if event.sequence > sequence)
+
+    def event_id(self, sequence: int) -> str:
+        """The id by which a client resumes behind this event."""
+        return f"{self.id}.{sequence}"
+
+
+class Position(NamedTuple):
+    """Where a client stands on a stream: it has heard everything up to this event."""
+
+    stream: Stream
+    sequence: int
+
+
+class EventLog:
+    """All streams of one protocol session."""
+
+    def __init__(self, limits: Limits, budget: Budget) -> None:
+        self._limits = limits
+        self._budget = budget
+        self._streams: OrderedDict[str, Stream] = OrderedDict()
+        self._gone: OrderedDict[str, tuple[RequestId, ...]] = OrderedDict()
+        self.size_bytes = 0
+
+    def open(self, requests: tuple[RequestId, ...]) -> Stream:
+        """A fresh stream. Its name is random: a counter would repeat after a restart."""
+        stream = Stream(secrets.token_urlsafe(6), requests)
+        self._streams[stream.id] = stream
+        return stream
+
+    def append(self, stream: Stream, payload: bytes, *, answers: RequestId | None, now_ms: Millis) -> None:
+        """Add an event; `answers` names the request that it responds to."""
+        if stream.finished or stream.id not in self._streams:
+            return
+        stream.sequence += 1
+        stream.events.append(Event(stream.sequence, payload.decode("ascii"), response=answers is not None))
+        stream.size_bytes += len(payload)
+        self._grow(len(payload))
+        if answers is not None and answers in stream.waiting:
+            stream.waiting.remove(answers)
+            if not stream.waiting:
+                stream.finished_at_ms = now_ms
+        self._trim(stream)
+        if stream.wake is not None:
+            stream.wake()
+
+    def settle(self, stream: Stream, request_id: RequestId, now_ms: Millis) -> None:
+        """A request that will get no response: it was cancelled."""
+        if request_id in stream.waiting:
+            stream.waiting.remove(request_id)
+        if not stream.waiting and not stream.finished:
+            stream.finished_at_ms = now_ms
+        if stream.wake is not None:
+            stream.wake()
+
+    def end(self, stream: Stream, now_ms: Millis) -> None:
+        """Close a stream that answers nothing: a standalone one that was taken over."""
+        if not stream.finished:
+            stream.finished_at_ms = now_ms
+        if stream.wake is not None:
+            stream.wake()
+
+    def forget(self, stream: Stream) -> None:
+        """Let a stream go that nobody can resume: its answer went out on a plain JSON response."""
+        if self._streams.pop(stream.id, None) is not None:
+            self._grow(-stream.size_bytes)
+
+    def find(self, event_id: str) -> Position | tuple[RequestId, ...] | None:
+        """Where a `Last-Event-ID` of this session points.
+
+        A stream and a position, from which everything behind it can be replayed; the ids of requests whose
+        responses are gone; or None for a stream that is not of this session. Source: mcp.md, §4.3.5.
+        """
+        name, _, number = event_id.rpartition(".")
+        stream = self._streams.get(name)
+        if stream is None:
+            return self._gone.get(name)
+        sequence = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
+        return Position(stream, sequence)
+
+    def expire(self, now_ms: Millis) -> None:
+        """Let go of responses that were kept for ten minutes."""
+        oldest_kept = now_ms - self._limits.response_kept_ms
+        for stream in list(self._streams.values()):
+            if stream.finished_at_ms is not None and stream.finished_at_ms <= oldest_kept:
+                self._drop(stream)
+
+    def make_room(self) -> None:
+        """Before a call: with the process's budget used up, this session's own finished responses go first.
+
+        Raises ServerFull where that is not enough. It never touches another session's events.
+        """
+        for stream in list(self._streams.values()):
+            if not self._budget.full:
+                return
+            if stream.finished:
+                self._drop(stream)
+        if self._budget.full:
+            raise ServerFull
+
+    def release(self) -> None:
+        """Give everything back: the session has ended."""
+        for stream in list(self._streams.values()):
+            self.forget(stream)
+        self._gone.clear()
+
+    def _trim(self, stream: Stream) -> None:
+        while len(stream.events) > self._limits.events_max:
+            if not self._shorten(stream):
+                break
+        for other in list(self._streams.values()):
+            if self.size_bytes <= self._limits.session_bytes_max:
+                return
+            if other is not stream and other.finished:
+                self._drop(other)
+        while self.size_bytes > self._limits.session_bytes_max and self._shorten(stream):
+            pass
+
+    def _shorten(self, stream: Stream) -> bool:
+        """Drop the oldest event that answers nothing; a response is never dropped from a stream that goes on."""
+        for event in stream.events:
+            if not event.response:
+                stream.events.remove(event)
+                stream.size_bytes -= len(event.payload)
+                self._grow(-len(event.payload))
+                return True
+        return False
+
+    def _drop(self, stream: Stream) -> None:
+        self.forget(stream)
+        if stream.requests:
+            self._gone[stream.id] = stream.requests
+            while len(self._gone) > GONE_MAX:
+                self._gone.popitem(last=False)
+
+    def _grow(self, size: int) -> None:
+        self.size_bytes += size
+        self._budget.used += size

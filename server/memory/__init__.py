@@ -1,0 +1,1 @@
+"""Services over graph memory. Every one takes an `Execution` first."""

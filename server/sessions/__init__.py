@@ -1,0 +1,1 @@
+"""May they? Registration, resolution, revocation, and grants on repositories."""

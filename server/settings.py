@@ -1,0 +1,152 @@
+"""Settings: the only reader of the environment. Environment, TOML file and command line say the same names."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+PREFIX = "CODESYNAPSE_"
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used; the text names it and what it may be."""
+
+
+def default_home() -> str:
+    """The user's data folder for this program."""
+    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return str(Path(base) / "codesynapse")
+
+
+Count = Annotated[int, Meta(ge=1, le=10_000_000)]
+Bytes = Annotated[int, Meta(ge=1_024, le=1 << 40)]
+Duration = Annotated[int, Meta(ge=1, le=1 << 40)]
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All settings. The name of each in the environment is CODESYNAPSE_ and its own in capitals."""
+
+    home: Annotated[str, Meta(description="Data folder of the embedded stores, and of the TOML file.")] = ""
+    host: Annotated[str, Meta(description="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535, description="Port to listen on; 0 picks a free one.")] = 8420
+    graph: Annotated[
+        str, Meta(description="Graph store: `sqlite`, `memory`, or the entry-point name of another backend.")
+    ] = "sqlite"
+    accounts: Annotated[
+        str, Meta(description="Accounts: `sqlite` or `memory`; `memory` only beside a graph that is not durable.")
+    ] = "sqlite"
+    toolsets: Annotated[str, Meta(description="Toolsets to show, separated by commas; `all` for every one.")] = "all"
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], Meta(description="How much goes to standard error.")
+    ] = "info"
+    insecure_http: Annotated[
+        bool, Meta(description="Listen beyond loopback without TLS, on your own responsibility.")
+    ] = False
+    tls_cert_file: Annotated[str, Meta(description="PEM file with the certificate chain; turns TLS on.")] = ""
+    tls_key_file: Annotated[str, Meta(description="PEM file with the key of the certificate.")] = ""
+    trusted_proxy: Annotated[bool, Meta(description="A proxy that you trust ends TLS in front of this server.")] = False
+    allowed_hosts: Annotated[
+        str, Meta(description="Host names to serve beside loopback's, separated by commas; `*` for any.")
+    ] = ""
+    allowed_origins: Annotated[
+        str, Meta(description="Origins of browsers to serve beside loopback's, separated by commas.")
+    ] = ""
+    body_max_bytes: Annotated[Bytes, Meta(description="Largest request body, in bytes.")] = 4 * 1024 * 1024
+    json_depth_max: Annotated[Count, Meta(description="Deepest nesting of a request's JSON.")] = 64
+    batch_max: Annotated[Count, Meta(description="Most messages in a batch (revision 2025-03-26).")] = 50
+    calls_in_flight_max: Annotated[Count, Meta(description="Most tool calls in flight, for a principal.")] = 64
+    transports_per_principal_max: Annotated[
+        Count, Meta(description="Most transport sessions of a principal; its own idle ones make room.")
+    ] = 64
+    transports_max: Annotated[Count, Meta(description="Most transport sessions in all.")] = 10_000
+    idle_ms: Annotated[Duration, Meta(description="Idle time after which a transport session ends.")] = 1_800_000
+    uninitialized_ms: Annotated[
+        Duration, Meta(description="Idle time of a transport session that never said it was initialized.")
+    ] = 60_000
+    events_max: Annotated[Count, Meta(description="Most events kept on a stream.")] = 256
+    session_bytes_max: Annotated[Bytes, Meta(description="Most bytes of events kept for a session.")] = 1024 * 1024
+    events_bytes_max: Annotated[Bytes, Meta(description="Most bytes of events kept in all.")] = 64 * 1024 * 1024
+    response_kept_ms: Annotated[Duration, Meta(description="How long a response can be fetched again.")] = 600_000
+    sse_retry_ms: Annotated[Duration, Meta(description="After how long a client resumes a cut stream.")] = 2_000
+    heartbeat_ms: Annotated[Duration, Meta(description="How often a silent stream carries a comment.")] = 15_000
+    send_timeout_ms: Annotated[
+        Duration, Meta(description="How long a reader may be stuck before it is disconnected.")
+    ] = 30_000
+    shutdown_ms: Annotated[Duration, Meta(description="How long running calls may take at the end.")] = 5_000
+    store_deadline_ms: Annotated[Duration, Meta(description="How long a store may take to answer.")] = 10_000
+    api_key: Annotated[str, Meta(description="API key; for `stdio`, `bridge` and `doctor`.")] = ""
+    session_id: Annotated[str, Meta(description="The chat session's id; for `stdio` and `bridge`.")] = ""
+    parent_session_id: Annotated[str, Meta(description="The same id again; for `stdio` and `bridge`.")] = ""
+
+    @property
+    def loopback(self) -> bool:
+        """Whether it listens to this machine alone."""
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+    @property
+    def database(self) -> str:
+        """The file of the embedded store."""
+        return str(Path(self.home) / "codesynapse.sqlite3")
+
+    def masked(self) -> dict[str, object]:
+        """All settings, with secrets and passwords in URLs replaced."""
+        shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        for secret in ("api_key", "session_id", "parent_session_id"):
+            shown[secret] = "***" if shown[secret] else ""
+        for url in ("graph", "accounts"):
+            shown[url] = masked_url(str(shown[url]))
+        return shown
+
+
+def masked_url(url: str) -> str:
+    """A URL without its password."""
+    scheme, mark, rest = url.partition("://")
+    credentials, at, host = rest.rpartition("@")
+    if not mark or not at:
+        return url
+    user = credentials.partition(":")[0]
+    return f"{scheme}://{user}:***@{host}"
+
+
+def load(environment: Mapping[str, str] | None = None, overrides: Mapping[str, object] | None = None) -> Settings:
+    """The settings in force: defaults, then the TOML file, then the environment, then the command line.
+
+    The file is `config.toml` in the home, or what CODESYNAPSE_CONFIG names. Raises SettingsError.
+    """
+    environment = os.environ if environment is None else environment
+    given = {
+        name.removeprefix(PREFIX).lower(): value
+        for name, value in environment.items()
+        if name.startswith(PREFIX) and value != ""
+    }
+    command = {name: value for name, value in (overrides or {}).items() if value is not None}
+    config = given.pop("config", None)
+    home = str(command.get("home") or given.get("home") or default_home())
+    merged: dict[str, Any] = {"home": home, **_file(config, home), **given, **command}
+    try:
+        return msgspec.convert(merged, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise SettingsError(_explained(str(error), merged)) from None
+
+
+def _file(config: str | None, home: str) -> dict[str, Any]:
+    path = Path(config) if config is not None else Path(home) / "config.toml"
+    if config is None and not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        raise SettingsError("CODESYNAPSE_CONFIG: the file cannot be read as TOML in UTF-8.") from None
+
+
+def _explained(text: str, merged: Mapping[str, object]) -> str:
+    """msgspec's message with the setting's name, never its value."""
+    unknown = [name for name in merged if name not in Settings.__struct_fields__]
+    if unknown:
+        return f"{PREFIX}{unknown[0].upper()}: there is no such setting."
+    what, _, path = text.partition(" - at `$.")
+    return f"{PREFIX}{path.rstrip('`').upper()}: {what.split(', got')[0]}."

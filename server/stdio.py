@@ -1,0 +1,257 @@
+"""The other shell: one process, one chat thread, over standard input and output.
+
+Key and id come from the environment. They were checked before anything was read, and are again before every call.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+
+from codesynapse.contracts.errors import CodeSynapseError, TooManyCalls
+from codesynapse.contracts.identity import Cancellation
+from codesynapse.server.clock import Clock
+from codesynapse.server.limits import Limits
+from codesynapse.server.mcp.catalog import Catalog
+from codesynapse.server.mcp.connection import Cancel, Connection, Effect, Reply, RunTool, ServerInfo
+from codesynapse.server.mcp.errors import refusal_bytes
+from codesynapse.server.mcp.lines import LineSplitter, LineTooLong
+from codesynapse.server.mcp.messages import (
+    INVALID_REQUEST,
+    Message,
+    ProtocolError,
+    RequestId,
+    error_bytes,
+    is_batch,
+    parse,
+    parse_batch,
+)
+from codesynapse.server.sessions.registry import Sessions, execution_of
+from codesynapse.server.tools.calls import Calls
+
+CHUNK = 64 * 1024
+CHUNKS_AHEAD = 8
+UNWRITTEN_MAX = 256
+"""How many messages may wait to be written before nothing more is read."""
+
+
+class StdioShell:
+    """Serves one client on two file descriptors."""
+
+    def __init__(
+        self,
+        *,
+        sessions: Sessions,
+        calls: Calls,
+        info: ServerInfo,
+        limits: Limits,
+        clock: Clock,
+        toolsets: frozenset[str] | None,
+        key: str,
+        session_id: str,
+    ) -> None:
+        self._sessions = sessions
+        self._calls = calls
+        self._limits = limits
+        self._clock = clock
+        self._toolsets = toolsets
+        self._key = key
+        self._session_id = session_id
+        catalog: Catalog = calls.dispatcher.toolbox.catalog
+        self._connection = Connection(catalog, info)
+        self._running: dict[asyncio.Task[None], tuple[RequestId, Cancellation]] = {}
+        self._stop = asyncio.Event()
+
+    def stop(self) -> None:
+        """Read no more; finish what runs, then end."""
+        self._stop.set()
+
+    async def serve(self, read_fd: int, write_fd: int) -> None:
+        """Serve until the input ends, the output breaks, or `stop`."""
+        output = _Output(write_fd, self.stop)
+        source = _Input(read_fd)
+        splitter = LineSplitter(self._limits.body_max_bytes)
+        try:
+            while (chunk := await self._next(source)) is not None:
+                for line in splitter.feed(chunk):
+                    await output.room()
+                    await self._line(line, output)
+            if self._running:
+                await asyncio.wait(set(self._running), timeout=self._limits.shutdown_ms / 1000)
+        finally:
+            for task, (_, cancellation) in list(self._running.items()):
+                cancellation.cancel()
+                task.cancel()
+            await output.close()
+
+    async def _next(self, source: "_Input") -> bytes | None:
+        """The next bytes; None at the end of the input or after `stop`."""
+        reading = asyncio.ensure_future(source.read())
+        stopping = asyncio.ensure_future(self._stop.wait())
+        done, _ = await asyncio.wait({reading, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if reading in done:
+            return reading.result()
+        reading.cancel()
+        return None
+
+    async def _line(self, line: bytes | LineTooLong, output: "_Output") -> None:
+        if isinstance(line, LineTooLong):
+            text = f"A message is too long. Limit: {self._limits.body_max_bytes} bytes."
+            output.write(error_bytes(RequestId(b"null"), INVALID_REQUEST, text))
+            return
+        for item in self._messages(line):
+            try:
+                if isinstance(item, ProtocolError):
+                    raise item
+                await self._carry_out(self._connection.receive(item, self._toolsets), output)
+            except ProtocolError as error:
+                output.write(error_bytes(error.request_id, error.code, error.text))
+
+    def _messages(self, line: bytes) -> list[Message | ProtocolError]:
+        deepest = self._limits.json_depth_max
+        try:
+            if is_batch(line) and self._connection.version == "2025-03-26":
+                return parse_batch(line, deepest=deepest, most=self._limits.batch_max)
+            return [parse(line, deepest=deepest)]
+        except ProtocolError as error:
+            return [error]
+
+    async def _carry_out(self, effect: Effect, output: "_Output") -> None:
+        match effect:
+            case Reply():
+                output.write(effect.payload)
+            case RunTool():
+                await self._start(effect, output)
+            case Cancel():
+                self._cancel(effect.request_id)
+            case _:
+                pass
+
+    async def _start(self, run: RunTool, output: "_Output") -> None:
+        """Check key and session again, then run the call beside the reading."""
+        try:
+            if len(self._running) >= self._limits.calls_in_flight_max:
+                raise TooManyCalls(limit=self._limits.calls_in_flight_max)
+            authority = await self._sessions.authorize(self._key, self._session_id)
+            if authority.refusal is not None:
+                raise authority.refusal
+        except CodeSynapseError as error:
+            output.write(refusal_bytes(error, run.request_id))
+            return
+        assert authority.binding is not None
+        identity, cancellation = authority.binding.identity, Cancellation()
+        execution = execution_of(authority, identity, cancellation)
+        work = self._calls.run(execution, run, self._connection, _Out(output), self._connection.version)
+        task = asyncio.create_task(work)
+        self._running[task] = (run.request_id, cancellation)
+        task.add_done_callback(lambda finished: self._running.pop(finished, None))
+
+    async def open(self) -> None:
+        """Bind to the session that the environment names. Raises what the registry says against it."""
+        authority = await self._sessions.authorize(self._key, self._session_id)
+        if authority.refusal is not None:
+            raise authority.refusal
+        assert authority.binding is not None
+        self._connection.bind(authority.binding.identity)
+
+    def _cancel(self, request_id: RequestId) -> None:
+        for task, (running, cancellation) in reversed(list(self._running.items())):
+            if running == request_id:
+                cancellation.cancel()
+                task.cancel()
+                return
+
+
+class _Out:
+    """A call's messages go straight to standard output."""
+
+    def __init__(self, output: "_Output") -> None:
+        self._output = output
+
+    def notify(self, payload: bytes) -> None:
+        self._output.write(payload)
+
+    def answer(self, _: RequestId, payload: bytes) -> None:
+        self._output.write(payload)
+
+    def silence(self, _: RequestId) -> None:
+        pass
+
+
+class _Input:
+    """Bytes of a descriptor, read by a thread of their own: a pipe, a file and a terminal all block alike.
+
+    The thread is a daemon, since nothing can wake it from a read when the process is told to end.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._loop = asyncio.get_running_loop()
+        self._chunks: asyncio.Queue[bytes] = asyncio.Queue()
+        self._ahead = threading.Semaphore(CHUNKS_AHEAD)
+        threading.Thread(target=self._read_all, name="stdin", daemon=True).start()
+
+    async def read(self) -> bytes | None:
+        """The next bytes, None at the end."""
+        chunk = await self._chunks.get()
+        self._ahead.release()
+        return chunk or None
+
+    def _read_all(self) -> None:
+        while True:
+            self._ahead.acquire()
+            try:
+                chunk = os.read(self._fd, CHUNK)
+            except OSError:
+                chunk = b""
+            try:
+                self._loop.call_soon_threadsafe(self._chunks.put_nowait, chunk)
+            except RuntimeError:
+                return  # The loop is gone: the process is ending.
+            if not chunk:
+                return
+
+
+class _Output:
+    """Lines to a descriptor, in order, written by a thread, so that a slow reader never holds up the loop."""
+
+    def __init__(self, fd: int, broken: Callable[[], None]) -> None:
+        self._fd = fd
+        self._broken = broken
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._task = asyncio.create_task(self._write_all())
+
+    def write(self, payload: bytes) -> None:
+        """Send one message."""
+        self._lines.put_nowait(payload + b"\n")
+        if self._lines.qsize() >= UNWRITTEN_MAX:
+            self._room.clear()
+
+    async def room(self) -> None:
+        """Wait until the client has read some of what it was sent."""
+        await self._room.wait()
+
+    async def close(self) -> None:
+        """Write what is left, then end."""
+        self._lines.put_nowait(None)
+        await self._task
+
+    async def _write_all(self) -> None:
+        try:
+            while (line := await self._lines.get()) is not None:
+                await asyncio.to_thread(_write, self._fd, line)
+                if self._lines.qsize() < UNWRITTEN_MAX // 2:
+                    self._room.set()
+        except OSError:
+            self._broken()
+        finally:
+            self._room.set()
+
+
+def _write(fd: int, line: bytes) -> None:
+    view = memoryview(line)
+    while view:
+        view = view[os.write(fd, view) :]

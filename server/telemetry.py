@@ -1,0 +1,71 @@
+"""Logs and metrics. No identifier, no argument and no text of a caller ever enters either.
+
+Log fields and metric labels come from a fixed list; a last processor drops what is not on it.
+"""
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
+
+ALLOWED_FIELDS = frozenset(
+    {"event", "level", "timestamp", "method", "status", "code", "tool", "outcome", "count", "kind", "exception", "url"}
+)
+ALLOWED_LABELS = frozenset({"tool", "outcome", "method", "status"})
+
+
+def drop_unknown(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Drop every field that is not on the list."""
+    return {name: value for name, value in event.items() if name in ALLOWED_FIELDS}
+
+
+def configure_logging(level: str) -> None:
+    """Send JSON lines to standard error: standard output belongs to stdio's protocol."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            drop_unknown,
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+
+
+log = structlog.get_logger()
+
+
+def fault(where: str, error: BaseException) -> None:
+    """Log that something of ours broke: the kind of exception and where it was raised, never its text.
+
+    The text of a driver's or a parser's exception may hold what a caller sent.
+    """
+    frame, place = error.__traceback__, "?"
+    while frame is not None:
+        place = f"{frame.tb_frame.f_code.co_qualname}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    log.error(where, kind=type(error).__name__, exception=place)
+
+
+class Metrics:
+    """What `/metrics` shows."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.calls = Counter(
+            "codesynapse_tool_calls", "Finished tool calls.", ["tool", "outcome"], registry=self.registry
+        )
+        self.requests = Counter(
+            "codesynapse_http_requests", "Answered HTTP requests.", ["method", "status"], registry=self.registry
+        )
+        self.transports = Gauge("codesynapse_transport_sessions", "Open protocol sessions.", registry=self.registry)
+        self.event_bytes = Gauge("codesynapse_event_bytes", "Bytes of events kept to resume.", registry=self.registry)
+
+    def text(self) -> bytes:
+        """The exposition format of Prometheus."""
+        return generate_latest(self.registry)

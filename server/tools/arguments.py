@@ -1,0 +1,73 @@
+"""From a model's arguments to a checked struct; what is wrong is told by field and limit, never by value."""
+
+import re
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from codesynapse.contracts.errors import Invalid
+
+T = TypeVar("T", bound=Struct)
+
+_place = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>\$[^`]*)`)?$", re.DOTALL)
+_missing = re.compile(r"^Object missing required field `(?P<name>\w+)`")
+_bound = re.compile(r"^Expected `[a-z| ]+` (?:of length )?(?P<bound>[<>=]+ \d+)")
+
+
+def decode_arguments(raw: Raw | bytes, kind: type[T]) -> T:
+    """The arguments as `kind`. Raises Invalid that names the field and what it may be."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.ValidationError as error:
+        raise invalid(error, kind) from None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise Invalid(field="arguments", limit="valid JSON in UTF-8 without lone surrogates") from None
+
+
+def invalid(error: msgspec.ValidationError, kind: type[Struct]) -> Invalid:
+    """The refusal for a struct's validation error."""
+    match = _place.match(str(error))
+    assert match is not None
+    what, path = match["what"], (match["path"] or "$").removeprefix("$").removeprefix(".")
+    path = _plain(path)
+    missing = _missing.match(what)
+    if missing is not None:
+        return Invalid(field=f"{path}.{missing['name']}".lstrip("."), limit="required")
+    if what.startswith("Object contains unknown field"):
+        # Its name may be anything, an identifier too: it is not repeated.
+        known = ", ".join(_known(kind, path))
+        return Invalid(field=path or "arguments", limit=f"only {known}" if known else "none")
+    bound = _bound.match(what)
+    if bound is not None:
+        return Invalid(field=path or "arguments", limit=bound["bound"])
+    if what.startswith("Expected `str` matching regex"):
+        return Invalid(field=path, limit=what.removeprefix("Expected `str` matching regex ").strip("'"))
+    if what.startswith("Expected `"):
+        expected = what.split(", got")[0].removeprefix("Expected ").replace("`", "")
+        return Invalid(field=path or "arguments", limit=expected)
+    return Invalid(field=path or "arguments", limit="one of the listed values")
+
+
+def _plain(path: str) -> str:
+    """msgspec writes `[...]` for keys of an object; nothing of what was sent stands in a path."""
+    return path.replace("[...]", "")
+
+
+def _known(kind: type[Struct], path: str) -> list[str]:
+    """The fields that may stand where an unknown one stood."""
+    here: object = kind
+    for part in filter(None, re.split(r"\.|\[\d+\]", path)):
+        here = _struct_in(here.__annotations__.get(part)) if hasattr(here, "__annotations__") else None
+    return list(getattr(here, "__struct_fields__", ()))
+
+
+def _struct_in(annotation: object) -> object:
+    """The struct inside `Annotated[list[X], …]` and its kind."""
+    if isinstance(annotation, type) and issubclass(annotation, Struct):
+        return annotation
+    for inner in getattr(annotation, "__args__", ()):
+        found = _struct_in(inner)
+        if found is not None:
+            return found
+    return None
