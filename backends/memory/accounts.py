@@ -242,15 +242,17 @@ class DictAccounts:
         return binding
 
     async def cleanups_owed(self, *, limit: int) -> list[Identity]:
-        owed = [
-            binding.identity
+        owed = sorted(
+            (binding.revoked_at_ms, session_id)
             for session_id, binding in self._bindings.items()
             if binding.revoked_at_ms is not None and session_id not in self._cleaned
-        ]
-        return owed[:limit]
+        )
+        return [self._bindings[session_id].identity for _, session_id in owed[:limit]]
 
     async def cleaned(self, session_id: str) -> None:
-        self._cleaned.add(session_id)
+        binding = self._bindings.get(session_id)
+        if binding is not None and binding.revoked_at_ms is not None:
+            self._cleaned.add(session_id)
 
     async def audit(self, *, after: int, limit: int) -> list[AuditRecord]:
         start = max(after, 0)
