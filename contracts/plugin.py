@@ -70,8 +70,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", f"{REQUIRES}(*features): only for backends that declare all of them")
-    config.addinivalue_line("markers", f"{WITHOUT}(feature): only for backends that do not declare it")
+    config.addinivalue_line(
+        "markers", f"{REQUIRES}(*features): a test of the suite, for backends that declare all of these"
+    )
+    config.addinivalue_line("markers", f"{WITHOUT}(feature): a test of the suite, for backends that do not declare it")
     config.stash[named_key] = {}
     lines = dict(_split(line) for line in config.getini("contract_backends"))
     asked = dict(_split(line) for line in config.getoption("contract")) or lines
@@ -101,7 +103,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _applies(item: pytest.Item, config: pytest.Config) -> bool:
-    if OPENED not in getattr(item, "fixturenames", ()):
+    if not any(mark.name in (REQUIRES, WITHOUT) for mark in item.iter_markers()):
         return True
     if not config.stash[named_key]:
         raise pytest.UsageError(UNNAMED)

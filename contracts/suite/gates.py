@@ -9,7 +9,7 @@ from codesynapse.contracts.suite.worlds import Chat, Library, new_library, new_s
 
 
 def requires(*features: str) -> pytest.MarkDecorator:
-    """For backends that declare all of these features; deselected on others."""
+    """For backends that declare all of these features; deselected on others. Without any: for every backend."""
     return pytest.mark.contract_requires(*features)
 
 

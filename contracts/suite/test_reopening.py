@@ -24,6 +24,7 @@ from codesynapse.contracts.suite.worlds import (
 __all__ = ["TestFeatures", "TestReopening"]
 
 
+@requires()
 @pytest.mark.asyncio(loop_scope="session")
 class TestFeatures:
     """A port is there where the Features say so, and nowhere else."""
