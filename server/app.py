@@ -32,6 +32,7 @@ from codesynapse.server.tools.graph import GraphTools, register_graph_tools
 from codesynapse.server.tools.registry import Toolbox
 from codesynapse.server.work.retention import Retention
 
+VERSION = version("codesynapse")
 POLL_S = 0.4
 """How often the audit is looked at for access that another process ended; streams close within a second."""
 RETENTION_S = 60.0
@@ -85,13 +86,13 @@ async def open_ports(settings: Settings) -> AsyncIterator[Ports]:
 
     Raises SettingsError where they do not fit together, Unavailable where a store cannot be opened.
     """
-    _check_stores(settings)
+    # Entry points are files, and importing a backend reads more of them.
+    await asyncio.to_thread(_check_stores, settings)
     async with AsyncExitStack() as stack:
-        graph = await stack.enter_async_context(open_backend(settings.graph, _options(settings, settings.graph)))
+        graph = await stack.enter_async_context(_opener(settings, settings.graph))
         accounts: Backend = graph
         if settings.accounts != settings.graph:
-            options = _options(settings, settings.accounts)
-            accounts = await stack.enter_async_context(open_backend(settings.accounts, options))
+            accounts = await stack.enter_async_context(_opener(settings, settings.accounts))
         if accounts.accounts is None or graph.session_memory is None or graph.repository is None:
             raise SettingsError("CODESYNAPSE_GRAPH, CODESYNAPSE_ACCOUNTS: a backend does not offer what is needed.")
         yield Ports(
@@ -112,6 +113,13 @@ def _check_stores(settings: Settings) -> None:
     if graph.durable and not accounts.durable:
         # Decision 9: after a restart nobody could ever reach what is stored.
         raise SettingsError("CODESYNAPSE_ACCOUNTS: accounts in memory cannot guard a graph store that is durable.")
+
+
+@asynccontextmanager
+async def _opener(settings: Settings, name: str) -> AsyncIterator[Backend]:
+    opening = await asyncio.to_thread(open_backend, name, _options(settings, name))
+    async with opening as backend:
+        yield backend
 
 
 def _options(settings: Settings, name: str) -> dict[str, str]:
@@ -146,9 +154,7 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
         calls=Calls(Dispatcher(toolbox, clock, metrics)),
         retention=Retention(ports.accounts, ports.session_memory, ports.vectors, sessions, clock),
         metrics=metrics,
-        info=ServerInfo(
-            name="codesynapse", title="CodeSynapse", version=version("codesynapse"), instructions=INSTRUCTIONS
-        ),
+        info=ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS),
         toolsets=toolsets,
     )
 

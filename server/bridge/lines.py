@@ -13,7 +13,8 @@ from codesynapse.server.bridge.refusal import INVALID_REQUEST, PARSE_ERROR, Refu
 NO_ID = b"null"
 _BOM = b"\xef\xbb\xbf"
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}:]', re.DOTALL)
+# A string that is cut short reaches to the end, so that nothing inside of it is taken for a token.
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[][{}:]', re.DOTALL)
 _ID_VALUE = re.compile(rb'\s*("[^"\\\x00-\x1f]{0,256}"|-?\d{1,19})\s*[,}]')
 
 
@@ -48,7 +49,7 @@ class _Params(Struct):
     _meta: _Meta = msgspec.field(default_factory=_Meta)
     name: str = ""
     uri: str = ""
-    requestId: Raw | UnsetType = UNSET  # noqa: N815 - the protocol's own spelling
+    requestId: Raw | UnsetType = UNSET
 
 
 _decode = msgspec.json.Decoder(Envelope | list[Envelope]).decode

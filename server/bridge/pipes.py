@@ -11,6 +11,7 @@ import queue
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from functools import partial
 
 from codesynapse.server.bridge.lines import LineSplitter
 
@@ -33,7 +34,7 @@ async def read_lines(descriptor: int, max_bytes: int) -> AsyncIterator[bytes]:
                 chunk = os.read(descriptor, READ_BYTES)
             except OSError:
                 chunk = b""
-            if not _tell(loop, lambda chunk=chunk: chunks.put_nowait(chunk)):
+            if not _tell(loop, partial(chunks.put_nowait, chunk)):
                 return
 
     threading.Thread(target=read, name="stdin", daemon=True).start()

@@ -45,7 +45,9 @@ def refusal(kind: str, message: str, *, code: int = INTERNAL_ERROR, **data: obje
 
 def lost() -> Refusal:
     """The answer cannot be had any more."""
-    return refusal("answer_lost", "The line broke before the answer came. The call may have run: read before repeating it.")
+    return refusal(
+        "answer_lost", "The line broke before the answer came. The call may have run: read before repeating it."
+    )
 
 
 def unreachable(reason: str) -> Refusal:
