@@ -10,6 +10,7 @@ from codesynapse.contracts.errors import (
     CodeSynapseError,
     ExecutionMissing,
     HeaderInvalid,
+    TransportUnknown,
 )
 from codesynapse.contracts.identity import Execution, Identity
 from codesynapse.server.clock import Clock
@@ -239,8 +240,10 @@ class McpEndpoint:
         live.unfollow(stream, finished.set)
         answers = [event.payload for event in stream.after(0) if event.response]
         live.log.forget(stream)
+        if live.closed:
+            raise TransportUnknown
         if not answers:
-            return web.Response(status=202)
+            return web.Response(status=202)  # It was cancelled: a client that did so waits for nothing.
         return _json(("[" + ",".join(answers) + "]" if batch else answers[0]).encode())
 
     async def _follow(self, request: web.Request, live: Live, stream: Stream, position: int) -> web.StreamResponse:

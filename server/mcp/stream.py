@@ -6,7 +6,7 @@ bounded three ways: events a stream, bytes a session, bytes of the whole process
 """
 
 import secrets
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -16,6 +16,8 @@ from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.messages import RequestId
 
 EVENT_ID_MAX = 256
+STREAM_BYTES = 1_024
+"""What a stream costs beside its payloads; counted, so that many small answers stay within the bounds too."""
 GONE_MAX = 1_024
 """How many streams a session remembers by name after their events went, to name the lost requests on resume."""
 
@@ -56,9 +58,9 @@ class Stream:
         self.id = stream_id
         self.requests = requests
         self.waiting = list(requests)
-        self.events: deque[Event] = deque()
+        self.events: list[Event] = []
         self.sequence = 0
-        self.size_bytes = 0
+        self.size_bytes = STREAM_BYTES
         self.finished_at_ms: Millis | None = None
         self.wake: Callable[[], None] | None = None
 
@@ -89,6 +91,7 @@ class EventLog:
         self._limits = limits
         self._budget = budget
         self._streams: OrderedDict[str, Stream] = OrderedDict()
+        self._finished: OrderedDict[str, Stream] = OrderedDict()
         self._gone: OrderedDict[str, tuple[RequestId, ...]] = OrderedDict()
         self.size_bytes = 0
 
@@ -96,6 +99,7 @@ class EventLog:
         """A fresh stream. Its name is random: a counter would repeat after a restart."""
         stream = Stream(secrets.token_urlsafe(6), requests)
         self._streams[stream.id] = stream
+        self._grow(stream.size_bytes)
         return stream
 
     def append(self, stream: Stream, payload: bytes, *, answers: RequestId | None, now_ms: Millis) -> None:
@@ -109,7 +113,7 @@ class EventLog:
         if answers is not None and answers in stream.waiting:
             stream.waiting.remove(answers)
             if not stream.waiting:
-                stream.finished_at_ms = now_ms
+                self._finish(stream, now_ms)
         self._trim(stream)
         if stream.wake is not None:
             stream.wake()
@@ -118,21 +122,21 @@ class EventLog:
         """A request that will get no response: it was cancelled."""
         if request_id in stream.waiting:
             stream.waiting.remove(request_id)
-        if not stream.waiting and not stream.finished:
-            stream.finished_at_ms = now_ms
+        if not stream.waiting:
+            self._finish(stream, now_ms)
         if stream.wake is not None:
             stream.wake()
 
     def end(self, stream: Stream, now_ms: Millis) -> None:
         """Close a stream that answers nothing: a standalone one that was taken over."""
-        if not stream.finished:
-            stream.finished_at_ms = now_ms
+        self._finish(stream, now_ms)
         if stream.wake is not None:
             stream.wake()
 
     def forget(self, stream: Stream) -> None:
         """Let a stream go that nobody can resume: its answer went out on a plain JSON response."""
         if self._streams.pop(stream.id, None) is not None:
+            self._finished.pop(stream.id, None)
             self._grow(-stream.size_bytes)
 
     def find(self, event_id: str) -> Position | tuple[RequestId, ...] | None:
@@ -151,22 +155,21 @@ class EventLog:
     def expire(self, now_ms: Millis) -> None:
         """Let go of responses that were kept for ten minutes."""
         oldest_kept = now_ms - self._limits.response_kept_ms
-        for stream in list(self._streams.values()):
-            if stream.finished_at_ms is not None and stream.finished_at_ms <= oldest_kept:
-                self._drop(stream)
+        while (stream := self._oldest_finished()) is not None:
+            if stream.finished_at_ms is None or stream.finished_at_ms > oldest_kept:
+                return
+            self._drop(stream)
 
     def make_room(self) -> None:
         """Before a call: with the process's budget used up, this session's own finished responses go first.
 
         Raises ServerFull where that is not enough. It never touches another session's events.
         """
-        for stream in list(self._streams.values()):
-            if not self._budget.full:
-                return
-            if stream.finished:
-                self._drop(stream)
-        if self._budget.full:
-            raise ServerFull
+        while self._budget.full:
+            stream = self._oldest_finished()
+            if stream is None:
+                raise ServerFull
+            self._drop(stream)
 
     def release(self) -> None:
         """Give everything back: the session has ended."""
@@ -178,11 +181,11 @@ class EventLog:
         while len(stream.events) > self._limits.events_max:
             if not self._shorten(stream):
                 break
-        for other in list(self._streams.values()):
-            if self.size_bytes <= self._limits.session_bytes_max:
-                return
-            if other is not stream and other.finished:
-                self._drop(other)
+        while self.size_bytes > self._limits.session_bytes_max:
+            oldest = self._oldest_finished()
+            if oldest is None or oldest is stream:
+                break
+            self._drop(oldest)
         while self.size_bytes > self._limits.session_bytes_max and self._shorten(stream):
             pass
 
@@ -202,6 +205,15 @@ class EventLog:
             self._gone[stream.id] = stream.requests
             while len(self._gone) > GONE_MAX:
                 self._gone.popitem(last=False)
+
+    def _finish(self, stream: Stream, now_ms: Millis) -> None:
+        if not stream.finished:
+            stream.finished_at_ms = now_ms
+            if stream.id in self._streams:
+                self._finished[stream.id] = stream
+
+    def _oldest_finished(self) -> Stream | None:
+        return next(iter(self._finished.values()), None)
 
     def _grow(self, size: int) -> None:
         self.size_bytes += size
