@@ -54,23 +54,26 @@ def next_start(timelines: Iterable[Timeline], after: Millis) -> Millis | None:
 def added(timeline: Timeline, start: Millis, end: Millis | None) -> Timeline:
     """The timeline that also holds in [start, end), as far as it did not.
 
-    Where the new part ends just where an older interval starts, the two become one: the older one began earlier
-    than was known. Where it starts just where one ended, it stays apart: the fact had ended and holds again.
+    Where a new part ends just where an older interval starts, the two become one: the older one began earlier than
+    was known. Where it starts just where one ended, it stays apart: the fact had ended and holds again.
     """
-    index = covering(timeline, start)
-    if index is not None:
-        covered_to = timeline[index][1]
-        if covered_to is None:
-            return timeline
-        start = covered_to
-    following = next_start([timeline], Millis(start - 1))
-    if following is not None and (end is None or following <= end):
-        return tuple((start, to) if begin == following and begin != to else (begin, to) for begin, to in timeline)
-    if end is not None and end <= start:
-        return timeline
-    # A moment in which the fact was closed at once says nothing any more where it now holds.
-    kept = [(begin, to) for begin, to in timeline if not (begin == to and start < begin and (end is None or to < end))]
-    return tuple(sorted([*kept, (start, end)], key=_by_start))
+    parts: list[Interval] = []
+    reached: Millis | None = start
+    for begin, to in timeline:
+        if reached is None or (to is not None and to <= reached) or (end is not None and begin > end):
+            # Before the new part, or behind it; the new part's last piece is put in its place at the end.
+            parts.append((begin, to))
+        elif begin != to:
+            if reached < begin:
+                parts = [part for part in parts if part[0] < begin]
+            parts.append((min(begin, reached), to))
+            reached = to
+        elif begin == end:
+            parts.append((begin, to))
+        # A moment in which the fact was closed at once is dropped: it says nothing any more where the fact now holds.
+    if reached is not None and (end is None or reached < end):
+        parts.append((reached, end))
+    return tuple(sorted(parts, key=_by_start))
 
 
 def _by_start(interval: Interval) -> tuple[Millis, bool, Millis]:

@@ -52,8 +52,9 @@ def check_record(record: VectorRecord, now_ms: Millis) -> None:
     """Check a record before it is stored. Raises Invalid: dimension, finite values, unit length, a deadline ahead."""
     if not 1 <= len(record.values) <= DIMENSION_MAX:
         raise Invalid(field="values", limit=DIMENSION_MAX)
-    length = math.fsum(value * value for value in record.values)
-    if not math.isfinite(length) or abs(length - 1) > 1e-2:
+    # Bounded first, which NaN is not: the sum of the squares of huge values leaves the range of floats.
+    bounded = all(abs(value) < 2 for value in record.values)
+    if not bounded or abs(math.fsum(value * value for value in record.values) - 1) > 1e-2:
         raise Invalid(field="values", limit="unit length")
     if record.expires_at_ms <= now_ms:
         raise Invalid(field="expires_at_ms", limit="later than now")
@@ -78,7 +79,7 @@ def admit_hits(hits: Iterable[VectorHit], snapshot: Snapshot, now_ms: Millis) ->
 
 
 def cosine(left: Sequence[float], right: Sequence[float]) -> float:
-    """The cosine of two vectors of one dimension and of about unit length, in [-1, 1].
+    """The cosine of two vectors of one dimension and of about unit length, in [-1, 1]; NaN where one holds NaN.
 
     Raises ValueError where the dimensions differ.
     """
@@ -86,4 +87,5 @@ def cosine(left: Sequence[float], right: Sequence[float]) -> float:
     # `admit_hits` refuse a right hit.
     if len(left) != len(right):
         raise ValueError("vectors of two dimensions")
-    return max(-1.0, min(1.0, math.fsum(map(mul, left, right))))
+    # In this order NaN stays NaN, which `admit_hits` refuses; in the other it would become a perfect score.
+    return max(min(math.fsum(map(mul, left, right)), 1.0), -1.0)
