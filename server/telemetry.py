@@ -57,6 +57,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self._children: dict[tuple[str, ...], Counter] = {}
         self.calls = Counter(
             "codesynapse_tool_calls", "Finished tool calls.", ["tool", "outcome"], registry=self.registry
         )
@@ -65,6 +66,21 @@ class Metrics:
         )
         self.transports = Gauge("codesynapse_transport_sessions", "Open protocol sessions.", registry=self.registry)
         self.event_bytes = Gauge("codesynapse_event_bytes", "Bytes of events kept to resume.", registry=self.registry)
+
+    def call(self, tool: str, outcome: str) -> None:
+        """Count a finished tool call."""
+        self._counted(self.calls, tool, outcome).inc()
+
+    def request(self, method: str, status: int) -> None:
+        """Count an answered request."""
+        self._counted(self.requests, method, str(status)).inc()
+
+    def _counted(self, counter: Counter, *labels: str) -> Counter:
+        """A counter's child, kept at hand: looking it up costs more than counting."""
+        child = self._children.get(labels)
+        if child is None:
+            child = self._children[labels] = counter.labels(*labels)
+        return child
 
     def text(self) -> bytes:
         """The exposition format of Prometheus."""

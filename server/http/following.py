@@ -20,57 +20,77 @@ class Follower:
         self._limits = limits
         self._wake = asyncio.Event()
         self._stopped = False
-        self._sending = False
+        self._sending_since: float | None = None
 
     async def follow(self, position: int) -> web.StreamResponse:
         """Send every event behind a position, until the stream is finished, taken over or cut."""
-        response = EventSourceResponse(
-            sep="\n",
-            allow_all_methods=True,
-            send_timeout=self._limits.send_timeout_ms / 1000,
-            ping_interval=self._limits.heartbeat_ms / 1000,
-        )
-        response.headers["Cache-Control"] = "no-cache, no-transform"
-        if "Origin" in self._request.headers:
-            response.headers["Access-Control-Allow-Origin"] = self._request.headers["Origin"]
-            response.headers["Vary"] = "Origin"
         # Attached before the first wait, so that a take-over or a revocation in between is not missed.
         self._stream.wake = self._wake.set
-        self._live.follow(self._stream, self._stop)
+        self._live.follow(self._stream, self)
+        response = self._response()
         try:
+            # A quick call has its answer by now: then all of it leaves in one write.
+            await asyncio.sleep(0)
             await response.prepare(self._request)
             async with response:
                 await self._send_all(response, position)
         except (ConnectionError, TimeoutError):
             pass  # The client resumes; the call goes on.
         finally:
-            self._live.unfollow(self._stream, self._stop)
+            self._live.unfollow(self._stream, self)
         return response
 
-    async def _send_all(self, response: EventSourceResponse, position: int) -> None:
-        if self._live.connection.primed:
-            # An id at once: whatever is cut from here on can be resumed.
-            await self._send(response, "", position, retry=self._limits.sse_retry_ms)
-        while not self._stopped:
-            self._wake.clear()
-            for event in list(self._stream.after(position)):
-                if self._stopped:
-                    return
-                await self._send(response, event.payload, event.sequence)
-                position = event.sequence
-            if self._stream.finished and self._stream.sequence <= position:
-                return
-            await self._wake.wait()
-
-    async def _send(self, response: EventSourceResponse, data: str, sequence: int, *, retry: int | None = None) -> None:
-        self._sending = True
-        await response.send(data, id=self._stream.event_id(sequence), retry=retry)
-        self._sending = False
-
-    def _stop(self) -> None:
+    def stop(self) -> None:
         """Another reader took over, or access ended. A write that is stuck is cut off."""
         self._stopped = True
         self._wake.set()
+        if self._sending_since is not None:
+            self._abort()
+
+    def cut_if_stuck(self, moment: float) -> None:
+        """Disconnect a client that does not read; it resumes. moment: on the event loop's clock.
+
+        Looked at from outside, since a timer for each write would cost every call.
+        """
+        since = self._sending_since
+        if since is not None and moment - since >= self._limits.send_timeout_ms / 1000:
+            self._abort()
+
+    def _response(self) -> EventSourceResponse:
+        response = EventSourceResponse(
+            sep="\n",
+            allow_all_methods=True,
+            # A peer that vanished without a word is noticed on a standalone stream, which would stay for ever.
+            send_timeout=None if self._stream.requests else self._limits.send_timeout_ms / 1000,
+            ping_interval=self._limits.heartbeat_ms / 1000,
+        )
+        response.headers["Cache-Control"] = "no-cache, no-transform"
+        if "Origin" in self._request.headers:
+            response.headers["Access-Control-Allow-Origin"] = self._request.headers["Origin"]
+            response.headers["Vary"] = "Origin"
+        return response
+
+    async def _send_all(self, response: EventSourceResponse, position: int) -> None:
+        # At 2025-11-25 an id at once: whatever is cut from here on can be resumed.
+        text = self._priming(position) if self._live.connection.primed else ""
+        while not self._stopped:
+            self._wake.clear()
+            for event in self._stream.after(position):
+                text += f"id: {self._stream.event_id(event.sequence)}\ndata: {event.payload}\n\n"
+                position = event.sequence
+            self._sending_since = asyncio.get_running_loop().time()
+            if self._stream.finished:
+                await response.write_eof(text.encode("ascii"))
+                return
+            if text:
+                await response.write(text.encode("ascii"))
+            self._sending_since, text = None, ""
+            await self._wake.wait()
+
+    def _priming(self, position: int) -> str:
+        return f"id: {self._stream.event_id(position)}\nretry: {self._limits.sse_retry_ms}\ndata: \n\n"
+
+    def _abort(self) -> None:
         transport = self._request.transport
-        if self._sending and transport is not None:
+        if transport is not None:
             transport.abort()

@@ -87,7 +87,7 @@ def middleware(guard: Guard, metrics: Metrics) -> Middleware:
         except Exception as error:  # The edge of a request: what broke is ours, and the server goes on.
             fault("request_failed", error)
             response = plain(500, "internal", CodeSynapseError().message)
-        metrics.requests.labels(_known(request.method), str(response.status)).inc()
+        metrics.request(_known(request.method), response.status)
         _allow_reading(request, response)
         return response
 

@@ -8,8 +8,8 @@ import asyncio
 import hashlib
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, Protocol
 
 from codesynapse.contracts.accounts import ENDING, Action, AuditRecord, Caller
 from codesynapse.contracts.errors import ServerFull, TooManyCalls, TooManyTransports, TransportUnknown
@@ -40,6 +40,18 @@ class Call:
             self.task.cancel()
 
 
+class Reader(Protocol):
+    """Who follows a stream."""
+
+    def stop(self) -> None:
+        """Another reader took over, or the session ended."""
+        ...
+
+    def cut_if_stuck(self, moment: float) -> None:
+        """Disconnect a client that does not read."""
+        ...
+
+
 class Live:
     """One protocol session. It belongs to the credential that opened it."""
 
@@ -49,7 +61,7 @@ class Live:
         self.connection = connection
         self.log = log
         self.calls: list[Call] = []
-        self.followers: dict[str, Callable[[], None]] = {}
+        self.followers: dict[str, Reader] = {}
         self.standalone: Stream | None = None
         self.used_at_ms = now_ms
         self.deadline_ms: Millis | None = None
@@ -68,18 +80,23 @@ class Live:
         """It was used."""
         self.used_at_ms = now_ms
 
-    def follow(self, stream: Stream, stop: Callable[[], None]) -> None:
+    def follow(self, stream: Stream, reader: Reader) -> None:
         """Attach a reader to a stream; one that was there already is half-dead and must go."""
-        self.unfollow(stream)
-        self.followers[stream.id] = stop
-
-    def unfollow(self, stream: Stream, stop: Callable[[], None] | None = None) -> None:
-        """Detach a reader. stop: only if it is still this one."""
         attached = self.followers.get(stream.id)
-        if attached is not None and stop in (None, attached):
+        self.followers[stream.id] = reader
+        if attached is not None:
+            attached.stop()
+
+    def unfollow(self, stream: Stream, reader: Reader) -> None:
+        """Detach a reader, if it is still this one."""
+        if self.followers.get(stream.id) is reader:
             del self.followers[stream.id]
-            if stop is None:
-                attached()
+
+    def cut(self, stream: Stream) -> None:
+        """Detach whoever follows a stream."""
+        attached = self.followers.pop(stream.id, None)
+        if attached is not None:
+            attached.stop()
 
     def cancel(self, request_id: RequestId) -> None:
         """Cancel the newest running call of this id; an unknown one is ignored."""
@@ -93,8 +110,8 @@ class Live:
         self.closed = True
         for call in list(self.calls):
             call.cancel()
-        for stop in list(self.followers.values()):
-            stop()
+        for reader in list(self.followers.values()):
+            reader.stop()
         self.followers.clear()
         self.log.release()
 
@@ -178,6 +195,7 @@ class Lives:
 
     def sweep(self, now_ms: Millis) -> None:
         """End what is idle for too long, never initialised, or past its binding's deadline; drop old responses."""
+        moment = asyncio.get_running_loop().time()
         for live in list(self._table.values()):
             kept_ms = self._limits.idle_ms if live.connection.initialized else self._limits.uninitialized_ms
             expired = live.deadline_ms is not None and now_ms >= live.deadline_ms
@@ -185,6 +203,8 @@ class Lives:
                 self.close(live)
             else:
                 live.log.expire(now_ms)
+                for reader in list(live.followers.values()):
+                    reader.cut_if_stuck(moment)
 
     def end(self, record: AuditRecord) -> None:
         """Close the sessions whose access an audit record ended."""

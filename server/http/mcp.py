@@ -232,12 +232,12 @@ class McpEndpoint:
 
     async def _gather(self, live: Live, stream: Stream, *, batch: bool) -> web.Response:
         """The plain JSON answer, for a client that does not take streams. A cut loses it: there is no id to resume."""
-        finished = asyncio.Event()
-        stream.wake = lambda: finished.set() if stream.finished or live.closed else None
+        waiting = _Waiting()
+        stream.wake = lambda: waiting.stop() if stream.finished else None
         if not stream.finished:
-            live.follow(stream, finished.set)
-            await finished.wait()
-        live.unfollow(stream, finished.set)
+            live.follow(stream, waiting)
+            await waiting.over.wait()
+        live.unfollow(stream, waiting)
         answers = [event.payload for event in stream.after(0) if event.response]
         live.log.forget(stream)
         if live.closed:
@@ -253,7 +253,7 @@ class McpEndpoint:
         """A fresh stream for what belongs to no request; the one before it is over, and its reader is cut."""
         if live.standalone is not None:
             live.log.end(live.standalone, self._clock())
-            live.unfollow(live.standalone)
+            live.cut(live.standalone)
             live.log.forget(live.standalone)
         live.standalone = live.log.open(())
         return live.standalone
@@ -280,6 +280,19 @@ class McpEndpoint:
         except LookupError:
             raise HeaderInvalid(field="X-CodeSynapse-Toolsets", limit="names of toolsets") from None
         return chosen if self._toolsets is None else (chosen or self._toolsets) & self._toolsets
+
+
+class _Waiting:
+    """Whoever waits for a plain JSON answer."""
+
+    def __init__(self) -> None:
+        self.over = asyncio.Event()
+
+    def stop(self) -> None:
+        self.over.set()
+
+    def cut_if_stuck(self, _: float) -> None:
+        pass  # It has sent nothing yet.
 
 
 class _Out:

@@ -1,6 +1,7 @@
 """What an HTTP request says of its sender: the credential, the execution headers, the transport session."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from aiohttp import web
 from multidict import CIMultiDictProxy
@@ -12,6 +13,7 @@ from codesynapse.server.sessions.registry import PARENT_HEADER, SESSION_HEADER, 
 
 TRANSPORT_HEADER = "Mcp-Session-Id"
 VERSION_HEADER = "MCP-Protocol-Version"
+ACCEPT_MAX = 1_024
 
 
 def bearer(headers: CIMultiDictProxy[str]) -> str | None:
@@ -72,7 +74,13 @@ async def body_of(request: web.Request, most: int) -> bytes:
 
 def accepts_stream(headers: Mapping[str, str]) -> bool:
     """Whether Accept names text/event-stream, other than to refuse it."""
-    for part in headers.get("Accept", "").lower().split(","):
+    return _names_stream(headers.get("Accept", "")[:ACCEPT_MAX])
+
+
+# Clients send the same few values with every request.
+@lru_cache(maxsize=64)
+def _names_stream(accept: str) -> bool:
+    for part in accept.lower().split(","):
         kind, *parameters = (piece.strip() for piece in part.split(";"))
         if kind == "text/event-stream":
             return not any(each.replace(" ", "") in ("q=0", "q=0.0", "q=0.00", "q=0.000") for each in parameters)

@@ -90,14 +90,17 @@ class EventLog:
     def __init__(self, limits: Limits, budget: Budget) -> None:
         self._limits = limits
         self._budget = budget
+        self._name = secrets.token_urlsafe(6)
+        self._opened = 0
         self._streams: OrderedDict[str, Stream] = OrderedDict()
         self._finished: OrderedDict[str, Stream] = OrderedDict()
         self._gone: OrderedDict[str, tuple[RequestId, ...]] = OrderedDict()
         self.size_bytes = 0
 
     def open(self, requests: tuple[RequestId, ...]) -> Stream:
-        """A fresh stream. Its name is random: a counter would repeat after a restart."""
-        stream = Stream(secrets.token_urlsafe(6), requests)
+        """A fresh stream. Its name begins with the log's random one: a mere counter would repeat after a restart."""
+        self._opened += 1
+        stream = Stream(f"{self._name}{self._opened:x}", requests)
         self._streams[stream.id] = stream
         self._grow(stream.size_bytes)
         return stream

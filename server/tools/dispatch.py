@@ -33,7 +33,7 @@ class Dispatcher:
     async def call(self, execution: Execution, name: str, arguments: Raw, context: ToolContext) -> Answer:
         """Run a tool under an execution. Raises nothing but a cancellation."""
         answer = await self._answer(execution, name, arguments, context)
-        self._metrics.calls.labels(name, "refused" if answer.is_error else "answered").inc()
+        self._metrics.call(name, "refused" if answer.is_error else "answered")
         return answer
 
     async def _answer(self, execution: Execution, name: str, arguments: Raw, context: ToolContext) -> Answer:
