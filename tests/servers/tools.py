@@ -1,0 +1,44 @@
+"""The programs that the servers need: looked for, installed where that is welcome, asked for otherwise."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+
+PACKAGES = ("default-jdk-headless", "maven", "curl", "unzip")
+PROGRAMS = ("java", "javac", "mvn", "curl", "unzip")
+
+
+class ToolsMissing(Exception):
+    """Programs are missing; the text is the line that installs them."""
+
+
+def missing() -> list[str]:
+    """Which of the programs are not there."""
+    return [program for program in PROGRAMS if shutil.which(program) is None]
+
+
+def require(environment: Mapping[str, str] = os.environ, *, install: bool = False) -> None:
+    """Let everything be there, or install it where a CI runs or `install` says so, or raise ToolsMissing."""
+    lacking = missing()
+    if not lacking:
+        return
+    if install or environment.get("CI") == "true":
+        _install()
+        lacking = missing()
+    if lacking:
+        raise ToolsMissing(f"the graph servers need {', '.join(lacking)}; type: {line()}")
+
+
+def line() -> str:
+    """The line that installs all of it, on Debian and its kin."""
+    rights = "" if os.geteuid() == 0 else "sudo "
+    return f"{rights}apt-get update && {rights}apt-get install --yes --no-install-recommends {' '.join(PACKAGES)}"
+
+
+def _install() -> None:
+    sys.stderr.write(f"installing {' '.join(PACKAGES)}\n")
+    subprocess.run(["sh", "-c", line()], check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
