@@ -255,7 +255,7 @@ async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
         await asyncio.sleep(seconds)
         try:
             await work()
-        except Unavailable as error:
+        except Exception as error:  # The edge of a task: without the loop, no ended access would close its streams.
             fault("loop_failed", error)
 
 
