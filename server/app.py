@@ -17,6 +17,7 @@ from codesynapse.server.http.api import Api
 from codesynapse.server.http.guard import Guard, middleware, plain
 from codesynapse.server.http.live import Lives
 from codesynapse.server.http.mcp import McpEndpoint
+from codesynapse.server.http.runner import Runner
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.catalog import chosen_toolsets
 from codesynapse.server.mcp.connection import ServerInfo
@@ -264,7 +265,7 @@ async def listening(server: Server) -> AsyncIterator[str]:
     """Serve on the settings' address; yields the endpoint's URL once requests are served."""
     settings = server.services.settings
     context = tls_context(settings)
-    runner = web.AppRunner(
+    runner = Runner(
         server.application,
         access_log=None,
         handler_cancellation=True,
