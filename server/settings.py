@@ -4,7 +4,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
@@ -149,4 +149,9 @@ def _explained(text: str, merged: Mapping[str, object]) -> str:
     if unknown:
         return f"{PREFIX}{unknown[0].upper()}: there is no such setting."
     what, _, path = text.partition(" - at `$.")
-    return f"{PREFIX}{path.rstrip('`').upper()}: {what.split(', got')[0]}."
+    name = path.rstrip("`")
+    if what.startswith("Invalid enum value"):
+        # msgspec repeats the value here.
+        allowed = get_type_hints(Settings)[name].__args__
+        return f"{PREFIX}{name.upper()}: Expected one of {', '.join(allowed)}."
+    return f"{PREFIX}{name.upper()}: {what.split(', got')[0]}."
