@@ -51,7 +51,7 @@ async def _examined(overrides: dict[str, object]) -> list[Finding]:
     embedded = "sqlite" in (settings.graph, settings.accounts)
     if embedded:
         findings += await asyncio.to_thread(check_home, settings)
-    if embedded and not await asyncio.to_thread(Path(settings.database).exists):
+    if embedded and not await asyncio.to_thread(os.path.exists, settings.database):
         return [*findings, *answered, *await check_credential(settings, None, server=server)]
     async with contextlib.AsyncExitStack() as stack:
         services: Services | None = None
@@ -69,7 +69,7 @@ async def _examined(overrides: dict[str, object]) -> list[Finding]:
 def check_home(settings: Settings) -> list[Finding]:
     """The folder and the files of the embedded store, as they lie there. Blocks."""
     home, database = Path(settings.home), Path(settings.database)
-    if not home.exists():
+    if not os.path.exists(home):  # Unlike Path.exists, it answers for a folder that cannot be entered.
         return [warning("home", "does not exist yet; codesynapse init or serve makes it, with the first key")]
     if not home.is_dir() or not os.access(home, os.R_OK | os.W_OK | os.X_OK):
         return [problem("home", "is not a folder that this user can write; set CODESYNAPSE_HOME or its owner")]

@@ -80,6 +80,8 @@ async def check_credential(settings: Settings, services: Services | None, *, ser
     if settings.session_id and not malformed:
         unknown = problem("session", "is not registered to this user; its launcher must register it first")
         found.append(SESSION_STATES.get(state, unknown))
+        if not settings.parent_session_id:
+            found.append(warning("session", "stdio also needs CODESYNAPSE_PARENT_SESSION_ID, the same id again"))
     return [*found, *malformed]
 
 
@@ -88,8 +90,8 @@ def _malformed(settings: Settings) -> list[Finding]:
     session, parent = settings.session_id, settings.parent_session_id
     if session and not valid_id(session):
         return [problem("session", "CODESYNAPSE_SESSION_ID must be 1 to 128 letters, digits or ._:-")]
-    if session != parent and (session or parent):
-        return [problem("session", "CODESYNAPSE_PARENT_SESSION_ID must be given, and equal CODESYNAPSE_SESSION_ID")]
+    if parent not in ("", session):
+        return [problem("session", "CODESYNAPSE_PARENT_SESSION_ID must equal CODESYNAPSE_SESSION_ID")]
     return []
 
 
