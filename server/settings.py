@@ -3,6 +3,7 @@
 import os
 import tomllib
 from collections.abc import Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -84,8 +85,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def loopback(self) -> bool:
-        """Whether it listens to this machine alone."""
-        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+        """Whether it listens to this machine alone. Another name may lead anywhere, whatever it looks like."""
+        try:
+            return self.host == "localhost" or ip_address(self.host).is_loopback
+        except ValueError:
+            return False
 
     @property
     def database(self) -> str:

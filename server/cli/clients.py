@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from codesynapse.server.cli.findings import Finding, ok, problem, warning
+from codesynapse.server.settings import Settings
 
 SESSION_HEADER = "x-codesynapse-session"
 PARENT_HEADER = "x-codesynapse-parent-session"
@@ -167,4 +168,4 @@ def _split(text: str) -> SplitResult | None:
 
 
 def _loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
+    return Settings(host=host).loopback
