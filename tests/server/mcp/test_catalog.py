@@ -47,8 +47,20 @@ def encoded(text: str) -> str:
 
 @pytest.mark.parametrize(
     "cursor",
-    ["", "x", "é", "====", encoded("tools:0"), encoded("tools:-1"), encoded("tools:150"), encoded("tools:²")]
-    + [encoded("nodes:100"), encoded("tools:"), encoded("tools:" + "9" * 30), encoded("tools:100") + "\n"],
+    [
+        "",
+        "x",
+        "é",
+        "====",
+        encoded("tools:0"),
+        encoded("tools:-1"),
+        encoded("tools:150"),
+        encoded("tools:²"),
+        encoded("nodes:100"),
+        encoded("tools:"),
+        encoded("tools:" + "9" * 30),
+        encoded("tools:100") + "\n",
+    ],
 )
 def test_a_cursor_that_we_did_not_give_is_refused(cursor: str):
     with pytest.raises(LookupError):
