@@ -171,8 +171,16 @@ def test_a_call_without_arguments_has_none_and_no_token():
 
 @pytest.mark.parametrize(
     "params",
-    [{}, {"name": 1}, {"name": "other"}, {"name": "tool", "arguments": []}, {"name": "tool", "arguments": "x"}]
-    + [{"name": "tool", "arguments": None}, {"name": "tool", "_meta": {"progressToken": 1.5}}, {"name": "Tool"}],
+    [
+        {},
+        {"name": 1},
+        {"name": "other"},
+        {"name": "tool", "arguments": []},
+        {"name": "tool", "arguments": "x"},
+        {"name": "tool", "arguments": None},
+        {"name": "tool", "_meta": {"progressToken": 1.5}},
+        {"name": "Tool"},
+    ],
 )
 def test_a_malformed_call_or_an_unknown_tool_is_invalid(params: dict[str, Any]):
     assert code_of(connection(), request("tools/call", params)) == INVALID_PARAMS
