@@ -69,7 +69,7 @@ names = st.sampled_from(["Ana", "ANA", "Bob", "Straße", "tea"])
 scopes = st.builds(Scope, tenant_id=tenants, session_id=sessions, ns=st.sampled_from(["a", "b", "c"]))
 repositories = st.builds(RepositoryScope, tenant_id=tenants, repository=st.sampled_from(["r1", "r2"]))
 commit_ids = st.integers(0, 60).map(lambda number: CommitId(f"c{number}"))
-moments = st.none() | st.integers(0, 3_000).map(Millis)
+moments = st.none() | st.sampled_from([Millis(0), Millis(30), Millis(100), Millis(400), Millis(1_500)])
 flags = st.booleans()
 limits = st.integers(0, 4)
 triples = st.builds(
@@ -370,7 +370,7 @@ async def compare(steps: Sequence[tuple[Step, int]]) -> None:
 
 
 def series(steps: list[st.SearchStrategy[Step]]) -> st.SearchStrategy[list[tuple[Step, int]]]:
-    return st.lists(st.tuples(st.one_of(steps), st.sampled_from([0, 0, 1, 1, 40])), min_size=10, max_size=60)
+    return st.lists(st.tuples(st.one_of(steps), st.sampled_from([0, 0, 1, 1, 20, 200])), min_size=10, max_size=60)
 
 
 thorough = settings(max_examples=40 * FACTOR, deadline=None, suppress_health_check=list(HealthCheck))

@@ -77,6 +77,13 @@ async def test_a_sweep_leaves_nothing_of_what_expired_in_any_file(memory: Sessio
     assert found_in(path, NEEDLE) == []
 
 
+async def test_a_sweep_does_not_count_what_was_empty_already(memory: SessionMemory) -> None:
+    await remember(memory, new_scope(), SECRET)
+    await remember(memory, new_scope())
+    assert await memory.sweep(now_ms=EXPIRED, limit=10) == 1
+    assert await memory.sweep(now_ms=EXPIRED, limit=10) == 0
+
+
 async def test_a_revoked_session_leaves_nothing_in_any_file(memory: SessionMemory, path: Path) -> None:
     scope = new_scope()
     await remember(memory, scope, SECRET)

@@ -47,6 +47,18 @@ async def test_the_figures_follow_facts_whose_time_turns_without_any_commit(grap
     }
 
 
+async def test_a_closed_fact_touches_its_ends_until_its_time_is_over(graph: RepositoryGraph) -> None:
+    library = new_library(graph)
+    end = later(NOW, 1_000)
+    await library.remember("Ana lives_in Rome")
+    await library.remember(triple("Ana lives_in Rome", retract=True, valid_from_ms=end))
+    [ana] = await graph.named(library.scope, ["ana"])
+    before, after = [
+        await graph.touching(library.scope, [ana.id], limit=10, now_ms=moment) for moment in (later(end, -1), end)
+    ]
+    assert (len(before.facts), len(after.facts)) == (1, 0)
+
+
 async def test_a_text_with_a_lone_surrogate_finds_nothing_and_breaks_nothing(graph: RepositoryGraph) -> None:
     library = new_library(graph)
     await library.remember("Ana likes tea")
