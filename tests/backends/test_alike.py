@@ -66,7 +66,13 @@ tenants = st.sampled_from(["t1", "t2"])
 users = st.sampled_from(["ana", "bob", "nobody"])
 sessions = st.sampled_from(["s1", "s2", "s3"])
 names = st.sampled_from(["Ana", "ANA", "Bob", "Straße", "tea"])
-scopes = st.builds(Scope, tenant_id=tenants, session_id=sessions, ns=st.sampled_from(["a", "b", "c"]))
+# Most questions meet in a few scopes, and some find the caps.
+scopes = st.builds(
+    Scope,
+    tenant_id=st.sampled_from(["t1", "t1", "t1", "t2"]),
+    session_id=st.sampled_from(["s1", "s1", "s1", "s2", "s3"]),
+    ns=st.sampled_from(["a", "a", "a", "b", "c"]),
+)
 repositories = st.builds(RepositoryScope, tenant_id=tenants, repository=st.sampled_from(["r1", "r2"]))
 commit_ids = st.integers(0, 60).map(lambda number: CommitId(f"c{number}"))
 moments = st.none() | st.sampled_from([Millis(0), Millis(30), Millis(100), Millis(400), Millis(1_500)])
