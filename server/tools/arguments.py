@@ -56,9 +56,10 @@ def _ours(kind: type[Struct], path: str) -> str:
     """
     here: object = kind
     for part in _parts(path):
-        if part not in getattr(here, "__struct_fields__", ()):
+        fields = _fields(here)
+        if part not in fields:
             return ""
-        here = _struct_in(here.__annotations__.get(part))
+        here = _struct_in(fields[part])
     return path.replace("[...]", "")
 
 
@@ -66,8 +67,15 @@ def _known(kind: type[Struct], path: str) -> list[str]:
     """The fields that may stand where an unknown one stood."""
     here: object = kind
     for part in _parts(path):
-        here = _struct_in(here.__annotations__.get(part)) if hasattr(here, "__annotations__") else None
-    return list(getattr(here, "__struct_fields__", ()))
+        here = _struct_in(_fields(here).get(part))
+    return list(_fields(here))
+
+
+def _fields(kind: object) -> dict[str, object]:
+    """The fields of a struct and their types; none of anything else."""
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return {field.name: field.type for field in msgspec.structs.fields(kind)}
+    return {}
 
 
 def _parts(path: str) -> list[str]:
