@@ -138,7 +138,8 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Stranger:
 @pytest.fixture(scope="module")
 def failed(stranger: Stranger) -> dict[str, set[str]]:
     """What failed on each wrong store, as Class::test, with all of them named in one run."""
-    run = stranger.pytest("tests", *(f"--contract={name}" for name in FAULTS))
+    # Left out: the comparison with the law, which may notice every fault and takes its time to find the shortest story.
+    run = stranger.pytest("tests", "-k", "not TestAgainstTheLaw", *(f"--contract={name}" for name in FAULTS))
     assert run.returncode == 1, run.stdout + run.stderr
     assert "ERROR" not in run.stdout
     found: dict[str, set[str]] = defaultdict(set)

@@ -231,6 +231,14 @@ def test_what_others_hold_is_counted_and_what_was_here_is_not() -> None:
     check(stored(usage=Usage(session_facts=99), quotas=quotas), proposed("tea"))
 
 
+def test_only_a_first_commit_makes_a_root() -> None:
+    full = stored(None, usage=Usage(session_namespaces=9), quotas=Quotas(session_namespaces_max=9))
+    with pytest.raises(QuotaExceeded) as refusal:
+        check(full, proposed("tea"), read=0)
+    assert refusal.value.field == "session_namespaces"
+    check(structs.replace(full, root=ROOT), proposed("tea"))
+
+
 def test_a_snapshot_with_facts_cannot_close() -> None:
     with pytest.raises(SnapshotInvalid) as refusal:
         check(stored(), proposed("tea", closed=True))
@@ -310,3 +318,5 @@ def test_well_formed_content_is_accepted() -> None:
     check_content(*renamed(name="n" * 256, type="t" * 64, aliases=tuple("abcdefgh")))
     check_content(*with_fact(intervals=((YEAR_1_MS, Millis(0)), (Millis(0), YEAR_9999_MS)), source="s" * 512))
     check_content(*with_fact(origin_session_id="s-1"))
+    for moment in (YEAR_1_MS, YEAR_9999_MS):
+        check_content(*with_fact(recorded_at_ms=moment))
