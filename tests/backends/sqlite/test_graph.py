@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from codesynapse.backends.sqlite.database import Database
 from codesynapse.contracts.errors import QuotaExceeded, SessionExpired, SessionRevoked
 from codesynapse.contracts.memory import COMMITS_KEPT, EntityId, Outcome, Revision, Scope
 from codesynapse.contracts.ports import Backend, SessionMemory
@@ -68,6 +69,36 @@ async def test_a_commit_to_an_expired_scope_removes_its_content_too(memory: Sess
             outcome=Outcome(),
             now_ms=EXPIRED,
         )
+    assert found_in(path, NEEDLE) == []
+
+
+async def test_touching_an_expired_scope_again_does_not_occupy_the_writer(
+    memory: SessionMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def write(*_: object, **__: object) -> None:
+        raise AssertionError("there is nothing to write")
+
+    scope = new_scope()
+    await remember(memory, scope, SECRET)
+    with pytest.raises(SessionExpired):
+        await memory.load(scope, now_ms=EXPIRED)
+    monkeypatch.setattr(Database, "write", write)
+    with pytest.raises(SessionExpired):
+        await memory.load(scope, now_ms=EXPIRED)
+
+
+async def test_the_next_sweep_scrubs_what_a_reader_was_in_the_way_of(
+    memory: SessionMemory, path: Path, another: Connect
+) -> None:
+    scope = new_scope()
+    await remember(memory, scope, SECRET)
+    reader = another()
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM contents").fetchone()
+    await memory.revoke(scope.tenant_id, scope.session_id, now_ms=NOW)
+    assert found_in(path, NEEDLE)
+    reader.execute("COMMIT")
+    await memory.sweep(now_ms=NOW, limit=10)
     assert found_in(path, NEEDLE) == []
 
 
