@@ -57,6 +57,14 @@ async def test_a_late_vector_does_not_bring_an_ended_scope_back(sqlite_store: Ba
     assert (await hits(sqlite_store, ended), len(await hits(sqlite_store, live))) == ([], 1)
 
 
+async def test_a_vector_of_another_dimension_is_not_compared(sqlite_store: Backend) -> None:
+    assert sqlite_store.vectors is not None
+    scope = new_scope()
+    flat = structs.replace(record(scope, "flat"), values=(1.0, 0.0))
+    await sqlite_store.vectors.put([record(scope), flat], now_ms=NOW)
+    assert await hits(sqlite_store, scope) == [("e1", THIRD)]
+
+
 async def test_one_bad_record_keeps_all_of_them_out(sqlite_store: Backend) -> None:
     assert sqlite_store.vectors is not None
     scope = new_scope()
