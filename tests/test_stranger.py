@@ -27,7 +27,7 @@ SUITE = ["--pyargs", "codesynapse.contracts.suite"]
 FAULTS = {
     "lost_update": (
         "TestRevisions::test_another_revision_than_the_current_is_refused_with_the_current",
-        {"TestRevisions", "TestCommitIds", "TestRacingCommits", "TestClosing"},
+        {"TestRevisions", "TestCommitIds", "TestRacingCommits", "TestClosing", "TestRevival"},
     ),
     "forgotten_tombstone": (
         "TestRevival::test_no_revision_revives_a_revoked_session",
