@@ -136,9 +136,10 @@ def check_content(entities: tuple[Entity, ...], facts: tuple[Fact, ...]) -> None
     for entity in entities:
         check_entity(entity)
     for fact in facts:
-        check_fact(fact)
+        # The ends first: only ids that entities carry are sure to be text that can be hashed.
         if fact.subject not in known or fact.object not in known:
             raise SnapshotInvalid(field="facts", limit="both ends among the entities")
+        check_fact(fact)
     if {end for fact in facts for end in (fact.subject, fact.object)} != known:
         raise SnapshotInvalid(field="entities", limit="each in a fact")
 

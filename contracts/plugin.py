@@ -124,6 +124,11 @@ def variable(name: str) -> str:
     return "CODESYNAPSE_CONTRACT_" + re.sub(r"[^A-Z0-9]", "_", name.upper())
 
 
+def examples(few: int) -> int:
+    """How many examples a generated test tries: few, or ten times as many with CODESYNAPSE_FULL=1."""
+    return 10 * few if os.environ.get("CODESYNAPSE_FULL") == "1" else few
+
+
 def parsed(text: str) -> dict[str, str]:
     """Options from a URL or from `key=value,key=value`."""
     if not text:

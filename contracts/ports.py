@@ -255,11 +255,14 @@ class Accounts(Protocol):
         ...
 
     async def cleanups_owed(self, *, limit: int) -> list[Identity]:
-        """Revoked sessions whose memory is not yet known to be gone: what a failed cleanup, or a crash, left."""
+        """Revoked sessions whose memory is not yet known to be gone: what a failed cleanup, or a crash, left.
+
+        The longest revoked first, at most `limit`.
+        """
         ...
 
     async def cleaned(self, session_id: str) -> None:
-        """A revoked session's memory is gone; it is owed no more. Repeatable."""
+        """A revoked session's memory is gone; it is owed no more. Repeatable; for any other id nothing happens."""
         ...
 
     async def audit(self, *, after: int, limit: int) -> list[AuditRecord]:

@@ -103,9 +103,9 @@ def check_repository_commit(
     for entity in change.entities:
         check_entity(entity)
     for fact in change.facts:
-        check_fact(fact)
         if not {fact.subject, fact.object} <= brought | stored.present_entities:
             raise SnapshotInvalid(field="facts", limit="both ends among the entities")
+        check_fact(fact)
     live_after = sum(fact.live for fact in change.facts)
     _grow("repository_facts", stored.facts, live_after - stored.live_before, stored.quotas.repository_facts_max)
     new_entities = len(brought - stored.present_entities)

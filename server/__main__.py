@@ -2,11 +2,26 @@
 
 import click
 
-from codesynapse.server.cli.admin import key, org, repo, session, user
-from codesynapse.server.cli.serving import init, serve, stdio
+from codesynapse.server.cli.lazy import LazyGroup
+
+CLI = "codesynapse.server.cli"
+COMMANDS = {
+    "serve": f"{CLI}.serving:serve",
+    "init": f"{CLI}.serving:init",
+    "stdio": f"{CLI}.serving:stdio",
+    "bridge": f"{CLI}.bridging:bridge",
+    "session": f"{CLI}.admin:session",
+    "org": f"{CLI}.admin:org",
+    "user": f"{CLI}.admin:user",
+    "key": f"{CLI}.admin:key",
+    "repo": f"{CLI}.admin:repo",
+    "doctor": f"{CLI}.doctor:doctor",
+    "tool-cost": f"{CLI}.cost:tool_cost",
+    "contract": f"{CLI}.contract:contract",
+}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--home", help="Data folder; else CODESYNAPSE_HOME.")
 @click.option("--graph", help="Graph store; else CODESYNAPSE_GRAPH.")
 @click.option("--accounts", help="Accounts store; else CODESYNAPSE_ACCOUNTS.")
@@ -15,10 +30,6 @@ from codesynapse.server.cli.serving import init, serve, stdio
 def main(context: click.Context, /, **options: object) -> None:
     """A self-hosted memory server for AI agents. All settings: docs/configuration.md."""
     context.obj = {name: value for name, value in options.items() if value is not None}
-
-
-for each in (serve, init, stdio, session, org, user, key, repo):
-    main.add_command(each)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from codesynapse.server.http.api import Api
 from codesynapse.server.http.guard import Guard, middleware, plain
 from codesynapse.server.http.live import Lives
 from codesynapse.server.http.mcp import McpEndpoint
+from codesynapse.server.http.runner import Runner
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.catalog import chosen_toolsets
 from codesynapse.server.mcp.connection import ServerInfo
@@ -255,7 +256,7 @@ async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
         await asyncio.sleep(seconds)
         try:
             await work()
-        except Unavailable as error:
+        except Exception as error:  # The edge of a task: without the loop, no ended access would close its streams.
             fault("loop_failed", error)
 
 
@@ -264,7 +265,7 @@ async def listening(server: Server) -> AsyncIterator[str]:
     """Serve on the settings' address; yields the endpoint's URL once requests are served."""
     settings = server.services.settings
     context = tls_context(settings)
-    runner = web.AppRunner(
+    runner = Runner(
         server.application,
         access_log=None,
         handler_cancellation=True,

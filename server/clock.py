@@ -1,5 +1,6 @@
 """The only reader of time. Everything else takes `now_ms`."""
 
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,9 @@ Clock = Callable[[], Millis]
 """Answers the present moment, in milliseconds since the Unix epoch."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_rfc3339 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})", re.IGNORECASE
+).fullmatch
 
 
 def system_clock() -> Millis:
@@ -39,12 +43,11 @@ def rfc3339(moment: int) -> str:
 
 def from_rfc3339(text: str) -> Millis | None:
     """The moment that an RFC 3339 text names, or None: it must have a date, a time and an offset."""
-    if len(text) > 40 or "T" not in text.upper():
+    if len(text) > 40 or _rfc3339(text) is None:
         return None
     try:
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is None:
-            return None
+        # RFC 3339 allows lower case; the parser, which takes other forms of ISO 8601 as well, does not.
+        moment = datetime.fromisoformat(text.upper())
         return Millis((moment - _EPOCH) // timedelta(milliseconds=1))
     except (ValueError, OverflowError):
         return None

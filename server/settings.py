@@ -3,8 +3,9 @@
 import os
 import tomllib
 from collections.abc import Mapping
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
@@ -84,8 +85,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def loopback(self) -> bool:
-        """Whether it listens to this machine alone."""
-        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+        """Whether it listens to this machine alone. Another name may lead anywhere, whatever it looks like."""
+        try:
+            return self.host == "localhost" or ip_address(self.host).is_loopback
+        except ValueError:
+            return False
 
     @property
     def database(self) -> str:
@@ -149,4 +153,9 @@ def _explained(text: str, merged: Mapping[str, object]) -> str:
     if unknown:
         return f"{PREFIX}{unknown[0].upper()}: there is no such setting."
     what, _, path = text.partition(" - at `$.")
-    return f"{PREFIX}{path.rstrip('`').upper()}: {what.split(', got')[0]}."
+    name = path.rstrip("`")
+    if what.startswith("Invalid enum value"):
+        # msgspec repeats the value here.
+        allowed = get_type_hints(Settings)[name].__args__
+        return f"{PREFIX}{name.upper()}: Expected one of {', '.join(allowed)}."
+    return f"{PREFIX}{name.upper()}: {what.split(', got')[0]}."

@@ -222,10 +222,13 @@ class _Output:
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._room = asyncio.Event()
         self._room.set()
+        self._ended = False
         self._task = asyncio.create_task(self._write_all())
 
     def write(self, payload: bytes) -> None:
-        """Send one message."""
+        """Send one message; after the client has gone, nothing is kept for it."""
+        if self._ended:
+            return
         self._lines.put_nowait(payload + b"\n")
         if self._lines.qsize() >= UNWRITTEN_MAX:
             self._room.clear()
@@ -248,6 +251,7 @@ class _Output:
         except OSError:
             self._broken()
         finally:
+            self._ended = True
             self._room.set()
 
 

@@ -35,9 +35,21 @@ def configure_logging(level: str) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
+    root = logging.getLogger()
+    for handler in [each for each in root.handlers if isinstance(each, LibraryLogs)]:
+        root.removeHandler(handler)
+    root.addHandler(LibraryLogs(logging.WARNING))
 
 
 log = structlog.get_logger()
+
+
+class LibraryLogs(logging.Handler):
+    """What a library logs, without its text and its traceback: both may hold what a caller sent."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log which library it was, and how severe."""
+        log.warning("library", kind=record.name, code=record.levelname)
 
 
 def fault(where: str, error: BaseException) -> None:

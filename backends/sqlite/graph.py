@@ -54,6 +54,10 @@ _EXPIRED = """
 SELECT id, tenant_id, session_id, ns FROM scopes WHERE expires_at_ms <= ? AND facts > 0
 ORDER BY expires_at_ms, tenant_id, session_id, ns LIMIT ?
 """
+_HOLDS = """
+SELECT EXISTS (SELECT 1 FROM scopes WHERE tenant_id = ?1 AND session_id = ?2 AND ns = ?3 AND facts > 0)
+OR EXISTS (SELECT 1 FROM vectors WHERE tenant_id = ?1 AND session_id = ?2 AND ns = ?3)
+"""
 _EMPTY_ROOT = "UPDATE scopes SET live_facts = 0, facts = 0 WHERE id = ? AND facts > 0"
 _DROP_SCOPE_VECTORS = "DELETE FROM vectors WHERE tenant_id = ? AND session_id = ? AND ns = ?"
 _DROP_SESSION_VECTORS = "DELETE FROM vectors WHERE tenant_id = ? AND session_id = ?"
@@ -150,6 +154,10 @@ class SqliteSessionMemory:
     async def _forget(self, scope: Scope) -> None:
         """Remove what an expired scope held. It is refused in any case, so a busy store leaves this to the sweep."""
 
+        def holds(connection: Connection) -> bool:
+            (something,) = connection.execute(_HOLDS, _place(scope)).fetchone()
+            return bool(something)
+
         def work(connection: Connection) -> None:
             row = connection.execute(_ROOT, _place(scope)).fetchone()
             if row is not None:
@@ -157,7 +165,9 @@ class SqliteSessionMemory:
             connection.execute(_DROP_SCOPE_VECTORS, _place(scope))
 
         with suppress(Unavailable):
-            await self._database.write(work, scrubs=True)
+            # Asked first: whoever knocks at an expired session again and again must not occupy the writer.
+            if await self._database.search(holds):
+                await self._database.write(work, scrubs=True)
 
 
 def _place(scope: Scope) -> tuple[str, str, str]:

@@ -121,7 +121,6 @@ def writing(connection: Connection, jobs: Sequence[Job]) -> None:
     begun = _begin(connection, jobs)
     if not begun:
         return
-    changes = connection.total_changes
     try:
         for job in begun:
             if not job.future.cancelled():
@@ -131,7 +130,7 @@ def writing(connection: Connection, jobs: Sequence[Job]) -> None:
         _roll_back(connection)
         _fail(begun, error)
         return
-    if connection.total_changes != changes and any(job.scrubs for job in begun):
+    if any(job.scrubs and job.error is None for job in begun):
         _scrub(connection)
 
 
@@ -168,7 +167,10 @@ def _attempt_apart(connection: Connection, job: Job) -> None:
 
 
 def _scrub(connection: Connection) -> None:
-    """Empty the log, so that what was removed is in no file. A reader of another process may be in the way."""
+    """Empty the log, so that what was removed is in no file.
+
+    Where readers stay in the way the log is left for the next time: a sweep comes by every minute.
+    """
     with suppress(sqlite3.Error):
         for _ in range(SCRUBS_MAX):
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -10,7 +10,13 @@ from codesynapse.contracts.suite.test_endings import TestExpiry, TestRevival, Te
 from codesynapse.contracts.suite.test_isolation import TestIsolation, TestIsolationOfEndings
 from codesynapse.contracts.suite.test_limits import TestQuotas, TestQuotasUnderLoad, TestRetainedRoots
 from codesynapse.contracts.suite.test_memory import TestCommitIds, TestRacingCommits, TestRevisions, TestSnapshots
-from codesynapse.contracts.suite.test_registry import TestBindingTombstones, TestRegistration, TestRegistryCaps
+from codesynapse.contracts.suite.test_model import TestAgainstTheLaw
+from codesynapse.contracts.suite.test_registry import (
+    TestBindingTombstones,
+    TestOwedCleanups,
+    TestRegistration,
+    TestRegistryCaps,
+)
 from codesynapse.contracts.suite.test_reopening import TestFeatures, TestReopening
 from codesynapse.contracts.suite.test_repository import (
     TestRepositoryCommits,
@@ -21,6 +27,7 @@ from codesynapse.contracts.suite.test_repository_search import TestCandidates, T
 from codesynapse.contracts.suite.test_vectors import TestForeignHits, TestNearest, TestRemovedVectors
 
 __all__ = [
+    "TestAgainstTheLaw",
     "TestAuthority",
     "TestBindingTombstones",
     "TestCandidates",
@@ -36,6 +43,7 @@ __all__ = [
     "TestMalformedSnapshots",
     "TestNearest",
     "TestNodes",
+    "TestOwedCleanups",
     "TestQuotas",
     "TestQuotasUnderLoad",
     "TestRacingCommits",

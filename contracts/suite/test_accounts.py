@@ -118,6 +118,7 @@ class TestDirectory(OnAccounts):
             Action.KEY_REVOKED,
             Action.MEMBER_WITHDRAWN,
         ]
+        assert records[3].detail == "tenant_roots_max=4096"
         assert [record.at_ms for record in records[4:6]] == [NOW + 1, NOW + 2]
         assert [record.target for record in records[4:6]] == [session, session]
         assert [record.sequence for record in records] == sorted({record.sequence for record in records})
@@ -310,6 +311,13 @@ class TestRecheck(OnAccounts):
         assert (await other.authorize()).caller == other.caller
         states = {key.key_id: key.revoked_at_ms for key in await user.accounts.keys(user.tenant_id)}
         assert states == {user.caller.key_id: NOW, other.caller.key_id: None}
+
+    async def test_membership_can_be_set_and_withdrawn_repeatedly(self, user: User) -> None:
+        for member in (True, False, False, True, True):
+            await user.accounts.set_member(user.tenant_id, user.subject_id, member=member, now_ms=NOW)
+            (listed,) = await user.accounts.members(user.tenant_id)
+            assert listed.withdrawn is not member
+        assert (await user.authorize()).caller == user.caller
 
     async def test_members_are_listed_with_their_standing(self, user: User) -> None:
         suspended = await new_user(user.accounts, tenant_id=user.tenant_id)

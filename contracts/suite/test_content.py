@@ -28,6 +28,7 @@ from codesynapse.contracts.memory import (
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.contracts.suite.gates import OnSessionMemory
 from codesynapse.contracts.suite.worlds import NOW, Chat, filled, later, new_commit_id, numbered, sorted_content
+from codesynapse.contracts.triples import YEAR_1_MS, YEAR_9999_MS
 
 __all__ = ["TestClosing", "TestMalformedSnapshots", "TestSize"]
 
@@ -171,6 +172,12 @@ def with_a_foreign_entity_id(chat: Chat) -> Snapshot:
     return structs.replace(proposed, entities=entities, facts=(changed,))
 
 
+def with_a_lone_surrogate(chat: Chat) -> Snapshot:
+    proposed, _ = one_fact(chat)
+    first, *others = proposed.entities
+    return structs.replace(proposed, entities=(structs.replace(first, name="a\ud800"), *others))
+
+
 def with_an_unknown_end(chat: Chat) -> Snapshot:
     proposed, fact = one_fact(chat)
     kept = tuple(entity for entity in proposed.entities if entity.id != fact.object)
@@ -196,7 +203,9 @@ def with_a_fact_twice(chat: Chat) -> Snapshot:
 MALFORMED: dict[str, Callable[[Chat], Snapshot]] = {
     "an entity id that does not follow from its name": with_a_foreign_entity_id,
     "a fact id that does not follow from its parts": lambda chat: with_fact(chat, id=FactId("f" + "0" * 24)),
+    "a name with a lone surrogate": with_a_lone_surrogate,
     "an end that is not among the entities": with_an_unknown_end,
+    "an end that is no text": lambda chat: with_fact(chat, subject=EntityId("e\ud800")),
     "an entity without a fact": with_an_orphan,
     "an entity twice": with_an_entity_twice,
     "a fact twice": with_a_fact_twice,
@@ -219,6 +228,9 @@ MALFORMED: dict[str, Callable[[Chat], Snapshot]] = {
     "intervals out of order": with_intervals((5, 6), (1, 2)),
     "intervals that overlap": with_intervals((1, 5), (4, 9)),
     "an open interval before another": with_intervals((1, None), (5, 6)),
+    "an interval before the year 1": with_intervals((YEAR_1_MS - 1, None)),
+    "an interval after the year 9999": with_intervals((0, YEAR_9999_MS + 1)),
+    "a record of no year": lambda chat: with_fact(chat, recorded_at_ms=Millis(1 << 63)),
     "a source with a control character": lambda chat: with_fact(chat, source="a\tb"),
     "a source of 513 characters": lambda chat: with_fact(chat, source="s" * 513),
     "an origin that is no identifier": lambda chat: with_fact(chat, origin_session_id="abc\n"),

@@ -1,11 +1,19 @@
 """Expiry, revocation and their tombstones: what has ended is gone, refuses, and is never brought back."""
 
+import asyncio
+
 import pytest
 from msgspec import structs
 
-from codesynapse.contracts.errors import ExpiryChanged, NamespaceClosed, SessionExpired, SessionRevoked
+from codesynapse.contracts.errors import (
+    ExpiryChanged,
+    NamespaceClosed,
+    RevisionConflict,
+    SessionExpired,
+    SessionRevoked,
+)
 from codesynapse.contracts.identity import Millis
-from codesynapse.contracts.memory import Scope
+from codesynapse.contracts.memory import Committed, Scope
 from codesynapse.contracts.ports import SessionMemory
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.contracts.suite.gates import OnSessionMemory
@@ -18,6 +26,8 @@ from codesynapse.contracts.suite.worlds import (
     new_commit_id,
     new_scope,
     numbered,
+    settled,
+    sorted_content,
     triple,
     unique,
 )
@@ -215,6 +225,30 @@ class TestRevival(OnSessionMemory):
             with pytest.raises(NamespaceClosed):
                 await chat.propose(held, read)
         assert ((await chat.load()).closed, await chat.facts()) == (True, 0)
+
+    async def test_commits_that_race_a_revocation_leave_nothing_behind(self, memory: SessionMemory) -> None:
+        tenant = unique("tenant")
+        await memory.set_quotas(tenant, Quotas(tenant_facts_max=10))
+        chats = [Chat(memory, new_scope(tenant=tenant)) for _ in range(5)]
+        commits = (settled(chat.propose(chat.first(*numbered(2)), 0), SessionRevoked) for chat in chats)
+        revocations = (memory.revoke(tenant, chat.scope.session_id, now_ms=NOW) for chat in chats)
+        await asyncio.gather(*(call for pair in zip(commits, revocations, strict=True) for call in pair))
+        for chat in chats:
+            with pytest.raises(SessionRevoked):
+                await chat.load()
+        # All of the tenant's room is free again.
+        await Chat(memory, new_scope(tenant=tenant)).remember(*numbered(10))
+
+    async def test_of_a_clearing_and_writes_at_once_exactly_one_wins(self, chat: Chat) -> None:
+        await chat.remember("ana likes tea")
+        proposals = [chat.first(f"writer{number} was here") for number in range(6)]
+        proposals.insert(3, chat.closing(await chat.load()))
+        calls = (settled(chat.propose(each, 1), RevisionConflict, NamespaceClosed) for each in proposals)
+        results = await asyncio.gather(*calls)
+        (won,) = [each for each, result in zip(proposals, results, strict=True) if isinstance(result, Committed)]
+        served = await chat.load()
+        assert (served.closed, sorted_content(served)) == (won.closed, sorted_content(won))
+        assert served.revision == 2
 
     async def test_a_swept_session_does_not_come_back(self, memory: SessionMemory) -> None:
         chat = Chat(memory, new_scope(), now_ms=LONG_AGO, expires_at_ms=later(LONG_AGO, 1_000))

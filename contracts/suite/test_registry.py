@@ -22,7 +22,10 @@ from codesynapse.contracts.suite.gates import OnAccounts
 from codesynapse.contracts.suite.organizations import User, actions_since, join, new_user
 from codesynapse.contracts.suite.worlds import LIFETIME_MS, NOW, later, settled, unique
 
-__all__ = ["TestBindingTombstones", "TestRegistration", "TestRegistryCaps"]
+__all__ = ["TestBindingTombstones", "TestOwedCleanups", "TestRegistration", "TestRegistryCaps"]
+
+BINDINGS_LISTED_MAX = 1_000
+EVERYTHING = 1 << 30
 
 
 async def stranger_to(user: User, kind: str) -> User:
@@ -126,6 +129,13 @@ class TestRegistration(OnAccounts):
         listed = await user.accounts.bindings(user.caller)
         assert [each.identity.session_id for each in listed] == sessions[::-1]
         assert [each.revoked_at_ms for each in listed] == [None, NOW, None]
+
+    async def test_at_most_1000_bindings_are_listed(self, user: User) -> None:
+        await user.accounts.set_quotas(user.tenant_id, Quotas(sessions_active_max=2_000), now_ms=NOW)
+        sessions = [unique("session") for _ in range(BINDINGS_LISTED_MAX + 1)]
+        await asyncio.gather(*(user.register(each, now_ms=later(NOW, number)) for number, each in enumerate(sessions)))
+        listed = await user.accounts.bindings(user.caller)
+        assert [each.identity.session_id for each in listed] == sessions[:0:-1]
 
 
 class TestRegistryCaps(OnAccounts):
@@ -277,3 +287,46 @@ class TestBindingTombstones(OnAccounts):
             await user.accounts.revoke(other.tenant_id, session, subject_id=None, now_ms=NOW)
         await user.accounts.revoke(user.tenant_id, session, subject_id=None, now_ms=NOW)
         assert isinstance((await user.authorize(session)).refusal, SessionRevoked)
+
+
+class TestOwedCleanups(OnAccounts):
+    """A revoked session's memory is owed a cleanup until someone says that it is gone."""
+
+    async def owed(self, user: User) -> list[str]:
+        """The user's sessions that are owed a cleanup, in the order told."""
+        everything = await user.accounts.cleanups_owed(limit=EVERYTHING)
+        return [each.session_id for each in everything if each == user.identity(each.session_id)]
+
+    async def test_a_revocation_owes_a_cleanup_until_it_is_done(self, user: User) -> None:
+        session = unique("session")
+        await user.register(session)
+        assert await self.owed(user) == []
+        await user.revoke(session)
+        assert await self.owed(user) == [session]
+        for _ in range(2):
+            await user.accounts.cleaned(session)
+            assert await self.owed(user) == []
+        assert isinstance((await user.authorize(session)).refusal, SessionRevoked)
+
+    async def test_the_longest_revoked_come_first(self, user: User) -> None:
+        sessions = [unique("session") for _ in range(3)]
+        for session in sessions:
+            await user.register(session)
+        for number, session in enumerate(reversed(sessions)):
+            await user.revoke(session, now_ms=later(NOW, number))
+        assert await self.owed(user) == sessions[::-1]
+
+    async def test_at_most_the_limit_is_told(self, user: User) -> None:
+        for _ in range(3):
+            session = unique("session")
+            await user.register(session)
+            await user.revoke(session)
+        assert len(await user.accounts.cleanups_owed(limit=2)) == 2
+
+    async def test_an_active_session_is_not_noted_as_clean(self, user: User) -> None:
+        session = unique("session")
+        await user.register(session)
+        await user.accounts.cleaned(session)
+        await user.accounts.cleaned(unique("session"))
+        await user.revoke(session)
+        assert await self.owed(user) == [session]

@@ -4,12 +4,14 @@ import pytest
 from msgspec import structs
 
 from codesynapse.contracts.errors import Invalid, NamespaceClosed, RevisionConflict, SessionExpired, SessionRevoked
+from codesynapse.contracts.memory import entity_id
 from codesynapse.contracts.ports import Backend
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.contracts.suite.fixtures import Opening
 from codesynapse.contracts.suite.gates import requires, without
 from codesynapse.contracts.suite.organizations import new_user, records_since
 from codesynapse.contracts.suite.worlds import (
+    LIFETIME_MS,
     NOW,
     Chat,
     Library,
@@ -20,6 +22,7 @@ from codesynapse.contracts.suite.worlds import (
     sorted_content,
     unique,
 )
+from codesynapse.contracts.vectors import VectorRecord
 
 __all__ = ["TestFeatures", "TestReopening"]
 
@@ -136,6 +139,20 @@ class TestReopening:
             kept = await backend.repository.committed(library.scope, commit_id)
             assert kept is not None
             assert kept.outcome == first.outcome
+
+    @requires("vectors")
+    async def test_vectors_are_there(self, reopening: Opening) -> None:
+        scope, entity = new_scope(), entity_id("ana", "")
+        record = VectorRecord(
+            scope=scope, entity=entity, model="m", values=(1.0, 0.0), expires_at_ms=later(NOW, LIFETIME_MS)
+        )
+        async with reopening() as backend:
+            assert backend.vectors is not None
+            await backend.vectors.put([record], now_ms=NOW)
+        async with reopening() as backend:
+            assert backend.vectors is not None
+            hits = await backend.vectors.search(scope, (1.0, 0.0), model="m", limit=5, now_ms=NOW)
+            assert [(hit.scope, hit.entity) for hit in hits] == [(scope, entity)]
 
     @requires("accounts")
     async def test_accounts_bindings_and_the_audit_are_there(self, reopening: Opening) -> None:

@@ -4,6 +4,7 @@ Public: whoever tests a store of their own may use them. Every name that a build
 share one server; every moment is given, so that none depends on the clock.
 """
 
+import bisect
 import secrets
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import TypeVar
@@ -122,9 +123,8 @@ def filled(scope: Scope, size: int, *, character: str = "x", now_ms: Millis = NO
         ]
         return new_snapshot(scope, *rows, now_ms=now_ms)
 
-    lengths = [100]
-    while size_bytes(of([*lengths, 100])) <= size:
-        lengths.append(100)
+    counts = range(1, size // 100)
+    lengths = [100] * bisect.bisect_right(counts, size, key=lambda count: size_bytes(of([100] * count)))
     width = len(msgspec.json.encode(character)) - 2
     while (rest := size - size_bytes(of(lengths))) >= width:
         lengths[lengths.index(min(lengths))] += min(rest // width, 300)

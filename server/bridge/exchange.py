@@ -329,7 +329,9 @@ class Server:
         try:
             found, line = envelopes(payload), one_line(payload)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            raise refusal("no_answer", "The memory server's answer is not valid JSON-RPC.") from None
+            found = []
+        if not found or not all(each.answers or each.method for each in found):
+            raise refusal("no_answer", "The memory server's answer is not valid JSON-RPC.")
         for each in found:
             if each.answers and call.waiting.pop(each.key, None) is not None and call.message.method == "initialize":
                 self._open(call, each)

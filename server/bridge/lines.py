@@ -117,7 +117,7 @@ def id_of(line: bytes) -> bytes:
             json.loads(line)
         except (ValueError, RecursionError):
             return NO_ID
-    depth, tokens = 0, _TOKEN.finditer(line)
+    depth, tokens = 0, _TOKEN.finditer(line if line.lstrip()[:1] == b"{" else b"")
     for token in tokens:
         depth += (token.group() in b"[{") - (token.group() in b"]}")
         if depth == 1 and token.group() == b'"id"' and line[token.end() :].lstrip()[:1] == b":":

@@ -3,7 +3,7 @@
 import click
 import msgspec
 
-from codesynapse.contracts.accounts import Caller, level_named
+from codesynapse.contracts.accounts import Caller, Level
 from codesynapse.contracts.errors import Invalid, NotFound
 from codesynapse.contracts.identity import require_id
 from codesynapse.server.app import Services
@@ -11,9 +11,13 @@ from codesynapse.server.cli.first import ORGANIZATION, USER, issue_key, tell_key
 from codesynapse.server.cli.stores import command, services, settings_of
 from codesynapse.server.clock import rfc3339
 
-organization_option = click.option("--org", "organization", default=ORGANIZATION, show_default=True)
-user_option = click.option("--user", default=USER, show_default=True)
+organization_option = click.option(
+    "--org", "organization", default=ORGANIZATION, show_default=True, help="The organisation."
+)
+user_option = click.option("--user", default=USER, show_default=True, help="The user.")
 session_argument = click.argument("session_id")
+user_argument = click.argument("user", metavar="NAME")
+repository_argument = click.argument("repository", metavar="NAME")
 
 
 def _show(rows: list[dict[str, object]]) -> None:
@@ -24,16 +28,17 @@ def _show(rows: list[dict[str, object]]) -> None:
 
 def _caller(organization: str, user: str) -> Caller:
     return Caller(
-        tenant_id=require_id(organization, field="--org"),
-        subject_id=require_id(user, field="--user"),
+        tenant_id=require_id(organization, field="organization"),
+        subject_id=require_id(user, field="user"),
         key_id="command-line",
     )
 
 
-async def _require_member(running: Services, organization: str, user: str) -> None:
+async def _require_member(running: Services, organization: str, user: str, *, former: bool = False) -> None:
+    """Raises NotFound for an unknown organisation or user. former: a withdrawn member will do."""
     members = await running.ports.accounts.members(organization)
-    if not any(member.subject_id == user and not member.withdrawn for member in members):
-        raise NotFound(field="--user")
+    if not any(member.subject_id == user and (former or not member.withdrawn) for member in members):
+        raise NotFound(field="user")
 
 
 @click.group()
@@ -64,6 +69,7 @@ async def register_session(context: click.Context, session_id: str, organization
 async def list_sessions(context: click.Context, organization: str, user: str) -> None:
     """A user's sessions, newest first."""
     async with services(settings_of(context)) as running:
+        await _require_member(running, organization, user, former=True)
         now_ms = running.clock()
         bindings = await running.sessions.listed(_caller(organization, user))
         _show(
@@ -150,7 +156,7 @@ async def organization_quotas(context: click.Context, organization: str, caps: t
 def _cap(text: str) -> tuple[str, int]:
     name, _, number = text.partition("=")
     if not number.isascii() or not number.isdigit() or len(number) > 15:
-        raise Invalid(field="--set", limit="NAME=NUMBER")
+        raise Invalid(field="quota", limit="NAME=NUMBER")
     return name, int(number)
 
 
@@ -160,17 +166,17 @@ def user() -> None:
 
 
 @user.command("create")
-@click.argument("name")
+@user_argument
 @organization_option
 @click.pass_context
 @command
-async def create_user(context: click.Context, name: str, organization: str) -> None:
+async def create_user(context: click.Context, user: str, organization: str) -> None:
     """Create a user as a member of an organisation."""
     async with services(settings_of(context)) as running:
         accounts, now_ms = running.ports.accounts, running.clock()
         await accounts.members(organization)  # An unknown organisation must not leave a user behind.
-        await accounts.create_user(name, now_ms=now_ms)
-        await accounts.set_member(organization, name, member=True, now_ms=now_ms)
+        await accounts.create_user(user, now_ms=now_ms)
+        await accounts.set_member(organization, user, member=True, now_ms=now_ms)
         click.echo("created")
 
 
@@ -185,27 +191,27 @@ async def list_users(context: click.Context, organization: str) -> None:
 
 
 @user.command("suspend")
-@click.argument("name")
+@user_argument
 @click.option("--lift", is_flag=True, help="Lift the suspension.")
 @click.pass_context
 @command
-async def suspend_user(context: click.Context, name: str, lift: bool) -> None:
+async def suspend_user(context: click.Context, user: str, lift: bool) -> None:
     """Refuse everything to a user, in every organisation, at once."""
     async with services(settings_of(context)) as running:
-        await running.ports.accounts.suspend_user(name, suspended=not lift, now_ms=running.clock())
+        await running.ports.accounts.suspend_user(user, suspended=not lift, now_ms=running.clock())
         click.echo("lifted" if lift else "suspended")
 
 
 @user.command("member")
-@click.argument("name")
+@user_argument
 @organization_option
 @click.option("--withdraw", is_flag=True, help="Withdraw the membership.")
 @click.pass_context
 @command
-async def member(context: click.Context, name: str, organization: str, withdraw: bool) -> None:
+async def member(context: click.Context, user: str, organization: str, withdraw: bool) -> None:
     """Add an existing user to an organisation, or withdraw the membership."""
     async with services(settings_of(context)) as running:
-        await running.ports.accounts.set_member(organization, name, member=not withdraw, now_ms=running.clock())
+        await running.ports.accounts.set_member(organization, user, member=not withdraw, now_ms=running.clock())
         click.echo("withdrawn" if withdraw else "added")
 
 
@@ -265,14 +271,14 @@ def repo() -> None:
 
 
 @repo.command("create")
-@click.argument("name")
+@repository_argument
 @organization_option
 @click.pass_context
 @command
-async def create_repository(context: click.Context, name: str, organization: str) -> None:
+async def create_repository(context: click.Context, repository: str, organization: str) -> None:
     """Create a repository; grant it to somebody next."""
     async with services(settings_of(context)) as running:
-        await running.ports.accounts.create_repository(organization, name, now_ms=running.clock())
+        await running.ports.accounts.create_repository(organization, repository, now_ms=running.clock())
         click.echo("created")
 
 
@@ -288,15 +294,15 @@ async def list_repositories(context: click.Context, organization: str) -> None:
 
 
 @repo.command("grant")
-@click.argument("name")
-@click.argument("level")
+@repository_argument
+@click.argument("level", type=click.Choice([*(each.value for each in Level), "none"]), metavar="LEVEL")
 @organization_option
 @user_option
 @click.pass_context
 @command
-async def grant(context: click.Context, name: str, level: str, organization: str, user: str) -> None:
+async def grant(context: click.Context, repository: str, level: str, organization: str, user: str) -> None:
     """Grant a user read, write or admin on a repository; none withdraws it."""
-    wanted = None if level == "none" else level_named(level)
+    wanted = None if level == "none" else Level(level)
     async with services(settings_of(context)) as running:
-        await running.ports.accounts.set_grant(organization, name, user, wanted, now_ms=running.clock())
+        await running.ports.accounts.set_grant(organization, repository, user, wanted, now_ms=running.clock())
         click.echo("withdrawn" if wanted is None else "granted")

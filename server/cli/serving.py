@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from codesynapse.contracts.errors import CodeSynapseError
+from codesynapse.contracts.errors import CodeSynapseError, SessionExpired, SessionNotRegistered, SessionRevoked
 from codesynapse.contracts.identity import valid_id
 from codesynapse.server.app import Server, Services, compose, listening, open_ports
 from codesynapse.server.cli.first import bootstrap, tell_key
@@ -104,7 +104,9 @@ async def _stdio(context: click.Context) -> None:
         try:
             await shell.open()
         except CodeSynapseError as error:
-            variable = "CODESYNAPSE_API_KEY" if error.code == "unauthenticated" else "CODESYNAPSE_SESSION_ID"
+            # A suspension and a withdrawn membership end what the key may do; no other session would help.
+            of_session = isinstance(error, SessionNotRegistered | SessionExpired | SessionRevoked)
+            variable = "CODESYNAPSE_SESSION_ID" if of_session else "CODESYNAPSE_API_KEY"
             raise SettingsError(f"{variable}: {error.message}") from None
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

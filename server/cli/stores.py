@@ -16,6 +16,9 @@ from codesynapse.server.telemetry import configure_logging
 
 R = TypeVar("R")
 
+PARAMETERS = {"member": "user", "key": "key_id", "quota": "caps"}
+"""Fields of the stores' refusals whose parameter has another name."""
+
 
 def settings_of(context: click.Context) -> Settings:
     """The settings in force, with what the command line said before the command."""
@@ -44,10 +47,23 @@ def command(work: Callable[..., Awaitable[R]]) -> Callable[..., R]:
             click.echo(str(error), err=True)
             sys.exit(2)
         except CodeSynapseError as error:
+            error.field = said_as(click.get_current_context(), error.field)
             click.echo(error.message, err=True)
             sys.exit(1)
 
     return run
+
+
+def said_as(context: click.Context, field: str | None) -> str | None:
+    """A field as the command line calls it: `--org`, or an argument's name as the help shows it."""
+    if field == "path":
+        return "CODESYNAPSE_HOME"
+    wanted = PARAMETERS.get(field or "", field)
+    for parameter in context.command.params:
+        if parameter.name == wanted:
+            is_option = isinstance(parameter, click.Option)
+            return parameter.opts[0] if is_option else parameter.human_readable_name
+    return field
 
 
 async def _awaited(work: Awaitable[R]) -> R:

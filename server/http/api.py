@@ -170,7 +170,7 @@ class Api:
         return running, repository
 
     async def _body(self, request: web.Request, kind: type[T]) -> T:
-        body = await body_of(request, self._limits.body_max_bytes)
+        body = await body_of(self._sessions, request, self._limits.body_max_bytes)
         try:
             check_depth(body, self._limits.json_depth_max)
         except ProtocolError:

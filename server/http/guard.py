@@ -40,6 +40,8 @@ class Guard:
         """Whether a browser's page of this origin may ask; `null` never may."""
         if origin.lower() in self._origins:
             return True
+        if not origin.isascii():
+            return False  # It is repeated in a header of the answer, which could not hold it.
         try:
             parts = urlsplit(origin.lower())
             return parts.scheme in ("http", "https") and parts.hostname in LOOPBACK

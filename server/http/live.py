@@ -164,8 +164,22 @@ class Lives:
             del self._of_principal[live.principal]
         live.close()
 
+    def make_room(self, live: Live) -> None:
+        """Before a call: at the budget of all events, its principal's finished responses go, this session's first.
+
+        Raises ServerFull where that is not enough: nobody's room is made at another principal's cost.
+        """
+        if self.budget.full:
+            live.log.make_room()
+            for other in self._of_principal.get(live.principal, OrderedDict()).values():
+                other.log.make_room()
+            if self.budget.full:
+                raise ServerFull
+
     def enter(self, principal: Principal, calls: int) -> None:
         """Reserve places for calls. Raises TooManyCalls."""
+        if not calls:
+            return
         held = self._in_flight.get(principal, 0)
         if held + calls > self._limits.calls_in_flight_max:
             raise TooManyCalls(limit=self._limits.calls_in_flight_max)

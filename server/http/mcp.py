@@ -24,6 +24,7 @@ from codesynapse.server.http.requests import (
     authorize,
     body_of,
     check_claim,
+    may_stream,
     single,
 )
 from codesynapse.server.limits import Limits
@@ -81,7 +82,7 @@ class McpEndpoint:
         _check_content_type(request)
         try:
             check_claim(authority, said)
-            body = await body_of(request, self._limits.body_max_bytes)
+            body = await body_of(self._sessions, request, self._limits.body_max_bytes)
             if live is None:
                 return await self._initialize(authority, body)
             _check_version(request, live.connection)
@@ -93,7 +94,7 @@ class McpEndpoint:
     async def get(self, request: web.Request) -> web.StreamResponse:
         """The standalone stream, or the rest of any stream by Last-Event-ID."""
         live, _ = await self._bound(request)
-        if "text/event-stream" not in request.headers.get("Accept", "*/*") and "*/*" not in request.headers["Accept"]:
+        if not may_stream(request.headers):
             raise web.HTTPMethodNotAllowed("GET", ["POST", "DELETE"])
         _check_version(request, live.connection)
         last = single(request.headers, "Last-Event-ID")
@@ -151,6 +152,8 @@ class McpEndpoint:
             items = parse_batch(body, deepest=self._limits.json_depth_max, most=self._limits.batch_max)
             return await self._batch(request, live, authority, items, toolsets)
         message = await self._parsed(body)
+        if live.closed:  # While the body was on its way, or was parsed in a thread.
+            raise TransportUnknown
         effect = live.connection.receive(message, toolsets)
         match effect:
             case RunTool():
@@ -206,7 +209,7 @@ class McpEndpoint:
     ) -> web.StreamResponse:
         """Start tool calls as tasks of the session, and follow their stream, or wait for their JSON."""
         try:
-            live.log.make_room()
+            self._lives.make_room(live)
             self._lives.enter(live.principal, len(runs))
         except CodeSynapseError as error:
             status = status_of(error)
@@ -236,8 +239,10 @@ class McpEndpoint:
         stream.wake = lambda: waiting.stop() if stream.finished else None
         if not stream.finished:
             live.follow(stream, waiting)
-            await waiting.over.wait()
-        live.unfollow(stream, waiting)
+            try:
+                await waiting.over.wait()
+            finally:  # Also where the client went away: a session that nobody listens to must come to its end.
+                live.unfollow(stream, waiting)
         answers = [event.payload for event in stream.after(0) if event.response]
         live.log.forget(stream)
         if live.closed:

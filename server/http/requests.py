@@ -1,5 +1,6 @@
 """What an HTTP request says of its sender: the credential, the execution headers, the transport session."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -7,7 +8,7 @@ from aiohttp import web
 from multidict import CIMultiDictProxy
 
 from codesynapse.contracts.accounts import Authority
-from codesynapse.contracts.errors import BodyTooLarge, ExecutionMissing, HeaderInvalid
+from codesynapse.contracts.errors import BodyTooLarge, ExecutionMissing, HeaderInvalid, Invalid
 from codesynapse.contracts.identity import Cancellation, Execution
 from codesynapse.server.sessions.registry import PARENT_HEADER, SESSION_HEADER, Claim, Sessions, claim, execution_of
 
@@ -62,26 +63,45 @@ def execution(authority: Authority, said: Claim) -> Execution:
     return execution_of(authority, authority.binding.identity, Cancellation())
 
 
-async def body_of(request: web.Request, most: int) -> bytes:
-    """The body. Raises BodyTooLarge, before reading where its length is told."""
+async def body_of(sessions: Sessions, request: web.Request, most: int) -> bytes:
+    """The body of a request that was authorised. Raises BodyTooLarge, before reading where its length is told.
+
+    Who sends it slowly is authorised once more behind it: what was withdrawn meanwhile must not be used.
+    """
     if request.content_length is not None and request.content_length > most:
         raise BodyTooLarge(limit=most)
+    late = not request.content.is_eof()
     try:
-        return await request.read()
+        body = await request.read()
     except web.HTTPRequestEntityTooLarge:
         raise BodyTooLarge(limit=most) from None
+    except web.RequestPayloadError:
+        raise Invalid(field="body", limit="the encoding that its headers name") from None
+    if late:
+        check_claim(*await authorize(sessions, request))
+    return body
 
 
 def accepts_stream(headers: Mapping[str, str]) -> bool:
     """Whether Accept names text/event-stream, other than to refuse it."""
-    return _names_stream(headers.get("Accept", "")[:ACCEPT_MAX])
+    return _accepted(headers.get("Accept", "")[:ACCEPT_MAX]).get("text/event-stream", False)
+
+
+def may_stream(headers: Mapping[str, str]) -> bool:
+    """Whether Accept lets a stream through where nothing else could be the answer: by name, by range, by silence."""
+    named = _accepted(headers.get("Accept", "*/*")[:ACCEPT_MAX])
+    return next((named[kind] for kind in ("text/event-stream", "text/*", "*/*") if kind in named), False)
 
 
 # Clients send the same few values with every request.
 @lru_cache(maxsize=64)
-def _names_stream(accept: str) -> bool:
+def _accepted(accept: str) -> dict[str, bool]:
+    """The kinds that Accept names; False where it refuses them with q=0."""
+    named = {}
     for part in accept.lower().split(","):
         kind, *parameters = (piece.strip() for piece in part.split(";"))
-        if kind == "text/event-stream":
-            return not any(each.replace(" ", "") in ("q=0", "q=0.0", "q=0.00", "q=0.000") for each in parameters)
-    return False
+        named[kind] = not any(_is_refusal(each.replace(" ", "")) for each in parameters)
+    return named
+
+
+_is_refusal = re.compile(r"q=0(?:\.0{0,3})?").fullmatch

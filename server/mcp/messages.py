@@ -70,7 +70,8 @@ class _Envelope(Struct):
 
 NO_PARAMS = Raw(b"{}")
 _integer = re.compile(rb"-?(?:0|[1-9][0-9]{0,18})").fullmatch
-_strings = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# Possessive, and one that never ends matches to the end of the text: each byte is looked at once, whatever is sent.
+_strings = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _brackets = re.compile(rb"[][{}]")
 _decode_one = msgspec.json.Decoder(_Envelope).decode
 _decode_many = msgspec.json.Decoder(list[Raw]).decode
@@ -96,11 +97,12 @@ def _bracket_run(body: bytes) -> Iterator[bytes]:
 def parse(body: bytes, *, deepest: int) -> Message:
     """The one message of a body. Raises ProtocolError: not JSON, no object, too deep, not JSON-RPC 2.0."""
     check_depth(body, deepest)
+    _check_text(body)
     try:
         envelope = _decode_one(body)
     except msgspec.ValidationError:
         raise ProtocolError(INVALID_REQUEST, "The body must be one JSON object.") from None
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+    except (msgspec.DecodeError, RecursionError):
         raise _not_json() from None
     return _message(envelope)
 
@@ -108,9 +110,10 @@ def parse(body: bytes, *, deepest: int) -> Message:
 def parse_batch(body: bytes, *, deepest: int, most: int) -> list[Message | ProtocolError]:
     """The messages of an array, in order; one that is broken becomes its error, so that the others are served."""
     check_depth(body, deepest + 1)
+    _check_text(body)
     try:
         items = _decode_many(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+    except (msgspec.DecodeError, RecursionError):
         raise _not_json() from None
     if not 1 <= len(items) <= most:
         raise ProtocolError(INVALID_REQUEST, f"A batch must hold at least one message. Limit: {most}.")
@@ -126,6 +129,15 @@ def parse_batch(body: bytes, *, deepest: int, most: int) -> list[Message | Proto
 def is_batch(body: bytes) -> bool:
     """Whether a body is a JSON array."""
     return body.lstrip(b" \t\r\n")[:1] == b"["
+
+
+def _check_text(body: bytes) -> None:
+    """Refuse what is not UTF-8. What stays raw, such as an id, is answered as it came and is never decoded."""
+    if not body.isascii():
+        try:
+            body.decode()
+        except UnicodeDecodeError:
+            raise _not_json() from None
 
 
 def _not_json() -> ProtocolError:

@@ -10,7 +10,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from codesynapse.contracts.errors import ServerFull
 from codesynapse.contracts.identity import Millis
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.messages import RequestId
@@ -164,14 +163,8 @@ class EventLog:
             self._drop(stream)
 
     def make_room(self) -> None:
-        """Before a call: with the process's budget used up, this session's own finished responses go first.
-
-        Raises ServerFull where that is not enough. It never touches another session's events.
-        """
-        while self._budget.full:
-            stream = self._oldest_finished()
-            if stream is None:
-                raise ServerFull
+        """With the process's budget used up, this session's finished responses go, oldest first, until it is not."""
+        while self._budget.full and (stream := self._oldest_finished()) is not None:
             self._drop(stream)
 
     def release(self) -> None:

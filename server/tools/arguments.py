@@ -30,7 +30,7 @@ def invalid(error: msgspec.ValidationError, kind: type[Struct]) -> Invalid:
     match = _place.match(str(error))
     assert match is not None
     what, path = match["what"], (match["path"] or "$").removeprefix("$").removeprefix(".")
-    path = _plain(path)
+    path = _ours(kind, path)
     missing = _missing.match(what)
     if missing is not None:
         return Invalid(field=f"{path}.{missing['name']}".lstrip("."), limit="required")
@@ -49,17 +49,38 @@ def invalid(error: msgspec.ValidationError, kind: type[Struct]) -> Invalid:
     return Invalid(field=path or "arguments", limit="one of the listed values")
 
 
-def _plain(path: str) -> str:
-    """msgspec writes `[...]` for keys of an object; nothing of what was sent stands in a path."""
+def _ours(kind: type[Struct], path: str) -> str:
+    """The path, where it is one of our names all along; empty otherwise.
+
+    The name of an unknown field stands unescaped in msgspec's message, so that it can look like a path.
+    """
+    here: object = kind
+    for part in _parts(path):
+        fields = _fields(here)
+        if part not in fields:
+            return ""
+        here = _struct_in(fields[part])
     return path.replace("[...]", "")
 
 
 def _known(kind: type[Struct], path: str) -> list[str]:
     """The fields that may stand where an unknown one stood."""
     here: object = kind
-    for part in filter(None, re.split(r"\.|\[\d+\]", path)):
-        here = _struct_in(here.__annotations__.get(part)) if hasattr(here, "__annotations__") else None
-    return list(getattr(here, "__struct_fields__", ()))
+    for part in _parts(path):
+        here = _struct_in(_fields(here).get(part))
+    return list(_fields(here))
+
+
+def _fields(kind: object) -> dict[str, object]:
+    """The fields of a struct and their types; none of anything else."""
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return {field.name: field.type for field in msgspec.structs.fields(kind)}
+    return {}
+
+
+def _parts(path: str) -> list[str]:
+    """The names in a path, without its positions."""
+    return [part for part in re.split(r"\.|\[\d+\]|\[\.\.\.\]", path) if part]
 
 
 def _struct_in(annotation: object) -> object:

@@ -41,7 +41,8 @@ class Dispatcher:
         try:
             require(execution, self._clock())
             checked = decode_arguments(arguments, tool.arguments)
-            result = await tool.handler(execution, checked, context)
+            # Encoded here: what cannot be is the tool's fault as well, and its caller waits for an answer.
+            structured = _encode(await tool.handler(execution, checked, context))
         except CodeSynapseError as error:
             return Answer(structured=_encode(refusal(error)), is_error=True)
         except asyncio.CancelledError:
@@ -50,7 +51,7 @@ class Dispatcher:
             fault("tool_failed", error)
             return Answer(structured=_encode(_internal()), is_error=True)
         return Answer(
-            structured=_encode(result), is_error=False, expires_at_ms=last_day(execution.deadline_ms, self._clock())
+            structured=structured, is_error=False, expires_at_ms=last_day(execution.deadline_ms, self._clock())
         )
 
 

@@ -149,11 +149,11 @@ class GraphTools:
 
 def register_graph_tools(toolbox: Toolbox, tools: GraphTools) -> None:
     """Register the four, in the order in which a client lists them."""
-    for tool in _declared(tools):
+    for tool in (*_facts(tools), *_entities(tools)):
         toolbox.register(tool)
 
 
-def _declared(tools: GraphTools) -> list[Tool]:
+def _facts(tools: GraphTools) -> list[Tool]:
     return [
         Tool(
             name="recall_context",
@@ -185,6 +185,11 @@ def _declared(tools: GraphTools) -> list[Tool]:
             destructive=True,
             idempotent=True,
         ),
+    ]
+
+
+def _entities(tools: GraphTools) -> list[Tool]:
+    return [
         Tool(
             name="search_graph_nodes",
             title="Find entities",

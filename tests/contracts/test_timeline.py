@@ -20,9 +20,8 @@ def timelines(draw: st.DrawFn) -> Timeline:
     """Well-formed ones, with touching and empty intervals among them."""
     bounds = sorted(draw(st.lists(moments, min_size=2, max_size=10)))
     pairs = list(zip(bounds[::2], bounds[1::2], strict=False))
-    return tuple((start, end) for start, end in pairs[:-1]) + (
-        (pairs[-1][0], None if draw(st.booleans()) else pairs[-1][1]),
-    )
+    (start, end) = pairs.pop()
+    return (*pairs, (start, None if draw(st.booleans()) else end))
 
 
 def held(timeline: Timeline) -> set[int]:

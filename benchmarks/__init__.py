@@ -1,0 +1,1 @@
+"""Measurements beside a peer: one file a table. Nothing here is a test, and no test is judged by time."""

@@ -1,0 +1,221 @@
+"""The event log: numbering, replay, what is dropped at each bound, and what is never dropped."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codesynapse.contracts.identity import Millis
+from codesynapse.server.limits import Limits
+from codesynapse.server.mcp.messages import RequestId
+from codesynapse.server.mcp.stream import GONE_MAX, STREAM_BYTES, Budget, EventLog, Position, Stream
+
+ONE, TWO = RequestId(b"1"), RequestId(b'"1"')
+NOW = Millis(1_000)
+
+
+def log_of(budget: Budget | None = None, **limits: int) -> EventLog:
+    return EventLog(Limits(**limits), budget or Budget(1 << 30))
+
+
+def note(log: EventLog, stream: Stream, text: str = "n") -> None:
+    log.append(stream, text.encode(), answers=None, now_ms=NOW)
+
+
+def answer(log: EventLog, stream: Stream, request_id: RequestId = ONE, text: str = "r", now_ms: int = NOW) -> None:
+    log.append(stream, text.encode(), answers=request_id, now_ms=Millis(now_ms))
+
+
+def payloads(stream: Stream, after: int = 0) -> list[str]:
+    return [event.payload for event in stream.after(after)]
+
+
+def finished(log: EventLog, *, size: int = 1, now_ms: int = NOW) -> Stream:
+    stream = log.open((ONE,))
+    answer(log, stream, text="x" * size, now_ms=now_ms)
+    return stream
+
+
+def test_events_are_numbered_from_one_and_read_by_position():
+    log = log_of()
+    stream = log.open((ONE,))
+    note(log, stream, "a")
+    note(log, stream, "b")
+    answer(log, stream, text="c")
+    assert [event.sequence for event in stream.after(0)] == [1, 2, 3]
+    assert payloads(stream, 1) == ["b", "c"]
+
+
+def test_a_stream_is_finished_when_each_of_its_requests_is_answered():
+    log = log_of()
+    stream = log.open((ONE, TWO, ONE))
+    for request_id in (ONE, TWO):
+        answer(log, stream, request_id)
+        assert not stream.finished
+    answer(log, stream, ONE)
+    assert stream.finished
+
+
+def test_a_finished_stream_takes_nothing_more():
+    log = log_of()
+    stream = finished(log)
+    note(log, stream)
+    assert payloads(stream) == ["x"]
+
+
+def test_a_cancelled_request_finishes_its_stream_without_a_response():
+    log = log_of()
+    stream = log.open((ONE,))
+    log.settle(stream, TWO, NOW)
+    log.settle(stream, ONE, NOW)
+    assert (stream.finished, payloads(stream)) == (True, [])
+
+
+def test_every_change_wakes_the_reader():
+    log, woken = log_of(), []
+    stream = log.open((ONE, TWO))
+    stream.wake = lambda: woken.append(1)
+    note(log, stream)
+    log.settle(stream, ONE, NOW)
+    answer(log, stream, TWO)
+    log.end(stream, NOW)
+    assert len(woken) == 4
+
+
+def test_an_event_id_leads_back_to_its_position_and_only_in_its_own_log():
+    log, other = log_of(), log_of()
+    stream = log.open((ONE,))
+    note(log, stream)
+    event_id = stream.event_id(1)
+    assert log.find(event_id) == Position(stream, 1)
+    assert other.find(event_id) is None
+    other.open((ONE,))
+    assert other.find(event_id) is None
+
+
+def test_names_of_streams_never_repeat_in_another_log():
+    # After a restart the same session id cannot exist, but an event id of before might be sent.
+    names = {log_of().open(()).id for _ in range(100)}
+    assert len(names) == 100
+
+
+@given(st.text(max_size=30))
+def test_an_invented_event_id_is_unknown_or_at_the_start(event_id: str):
+    log = log_of()
+    stream = log.open((ONE,))
+    assert log.find(event_id) is None
+    found = log.find(f"{stream.id}.{event_id}")
+    assert found is None or (isinstance(found, Position) and found.stream is stream)
+
+
+def test_beyond_the_most_events_the_oldest_notification_goes_and_never_a_response():
+    log = log_of(events_max=3)
+    stream = log.open((ONE, TWO))
+    answer(log, stream, text="r")
+    for text in "abcde":
+        note(log, stream, text)
+    assert payloads(stream) == ["r", "d", "e"]
+
+
+def test_beyond_a_sessions_bytes_its_oldest_finished_responses_go_first():
+    log = log_of(session_bytes_max=3 * STREAM_BYTES + 300)
+    first, second = finished(log, size=200), finished(log, size=200)
+    running = log.open((ONE,))
+    note(log, running, "n")
+    assert isinstance(log.find(second.event_id(0)), Position)
+    assert log.find(first.event_id(0)) == (ONE,)
+    assert log.size_bytes <= 3 * STREAM_BYTES + 300
+
+
+def test_a_response_of_a_running_exchange_stays_even_beyond_the_bytes():
+    log = log_of(session_bytes_max=1_024)
+    stream = log.open((ONE, TWO))
+    answer(log, stream, text="x" * 5_000)
+    for _ in range(10):
+        note(log, stream, "n" * 500)
+    assert payloads(stream) == ["x" * 5_000]
+
+
+def test_small_answers_are_bounded_as_well():
+    log = log_of(session_bytes_max=10 * STREAM_BYTES)
+    for _ in range(1_000):
+        finished(log)
+    assert len(log._streams) <= 10
+
+
+def test_a_response_is_kept_for_ten_minutes_and_then_known_as_gone():
+    log = log_of(response_kept_ms=600_000)
+    stream = finished(log, now_ms=0)
+    log.expire(Millis(599_999))
+    assert log.find(stream.event_id(0)) == Position(stream, 0)
+    log.expire(Millis(600_000))
+    assert log.find(stream.event_id(0)) == (ONE,)
+
+
+def test_what_still_runs_does_not_expire():
+    log = log_of(response_kept_ms=1)
+    stream = log.open((ONE,))
+    log.expire(Millis(10**9))
+    assert isinstance(log.find(stream.event_id(0)), Position)
+
+
+def test_the_names_of_gone_streams_are_bounded():
+    log = log_of(response_kept_ms=1)
+    streams = [finished(log, now_ms=0) for _ in range(GONE_MAX + 1)]
+    log.expire(Millis(10))
+    assert log.find(streams[0].event_id(0)) is None
+    assert log.find(streams[1].event_id(0)) == (ONE,)
+
+
+def test_room_is_made_of_finished_responses_until_the_budget_has_some():
+    budget = Budget(4 * STREAM_BYTES)
+    log = log_of(budget)
+    first, second = finished(log, size=1_000), finished(log, size=1_000)
+    running = log.open((ONE,))
+    note(log, running, "n" * 1_024)
+    assert budget.full
+    log.make_room()
+    assert not budget.full
+    assert log.find(first.event_id(0)) == (ONE,)
+    assert isinstance(log.find(second.event_id(0)), Position)
+
+
+def test_making_room_leaves_what_runs_alone():
+    budget = Budget(1)
+    log = log_of(budget)
+    running = log.open((ONE,))
+    log.make_room()
+    assert isinstance(log.find(running.event_id(0)), Position)
+    assert budget.full
+
+
+@given(st.lists(st.tuples(st.sampled_from("onafse"), st.integers(0, 300)), max_size=60))
+def test_the_bytes_are_counted_exactly_and_given_back_at_the_end(steps: list[tuple[str, int]]):
+    budget = Budget(20_000)
+    log = log_of(budget, session_bytes_max=5_000, events_max=4)
+    stream = log.open((ONE,))
+    for step, size in steps:
+        if step == "o":
+            stream = log.open((ONE, TWO))
+        elif step == "n":
+            note(log, stream, "n" * size)
+        elif step == "a":
+            answer(log, stream, text="r" * size)
+        elif step == "f":
+            log.forget(stream)
+        elif step == "s":
+            log.settle(stream, TWO, NOW)
+        else:
+            log.make_room()
+        kept = sum(each.size_bytes for each in log._streams.values())
+        assert log.size_bytes == budget.used == kept
+    log.release()
+    assert (log.size_bytes, budget.used) == (0, 0)
+
+
+def test_after_the_release_a_late_answer_is_not_kept():
+    log = log_of()
+    stream = log.open((ONE,))
+    log.release()
+    answer(log, stream)
+    assert (payloads(stream), log.size_bytes) == ([], 0)

@@ -1,0 +1,150 @@
+"""Settings: three sources under one name, and errors that name the setting but never its value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from codesynapse.contracts.requirements import requirement
+from codesynapse.server.limits import Limits
+from codesynapse.server.settings import Settings, SettingsError, load, masked_url
+
+SECRET = "hunter2"
+
+
+def refusal(environment: dict[str, str], **overrides: object) -> str:
+    with pytest.raises(SettingsError) as caught:
+        load(environment, overrides)
+    return str(caught.value)
+
+
+@requirement("settings:sources")
+def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("port = 1\nbatch_max = 1\nevents_max = 1\n")
+    home = {"CODESYNAPSE_HOME": str(tmp_path)}
+    environment = {**home, "CODESYNAPSE_PORT": "2", "CODESYNAPSE_BATCH_MAX": "2"}
+    settings = load(environment, {"port": 3})
+    assert (settings.port, settings.batch_max, settings.events_max) == (3, 2, 1)
+    assert settings.idle_ms == Settings().idle_ms
+
+
+def test_what_the_command_line_does_not_say_overrides_nothing(tmp_path: Path) -> None:
+    environment = {"CODESYNAPSE_HOME": str(tmp_path), "CODESYNAPSE_PORT": "2"}
+    assert load(environment, {"port": None}).port == 2
+
+
+def test_an_empty_variable_is_one_that_is_not_set(tmp_path: Path) -> None:
+    assert load({"CODESYNAPSE_HOME": str(tmp_path), "CODESYNAPSE_PORT": ""}).port == 8420
+
+
+def test_variables_of_other_programs_are_left_alone(tmp_path: Path) -> None:
+    assert load({"CODESYNAPSE_HOME": str(tmp_path), "PORT": "1", "OTHER_PORT": "2"}).port == 8420
+
+
+def test_another_file_is_read_where_one_is_named(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("port = 1\n")
+    (tmp_path / "other.toml").write_text("port = 2\n")
+    environment = {"CODESYNAPSE_HOME": str(tmp_path), "CODESYNAPSE_CONFIG": str(tmp_path / "other.toml")}
+    assert load(environment).port == 2
+
+
+@requirement("settings:home")
+def test_the_home_is_the_users_data_folder_unless_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert load({}).home == str(tmp_path / "codesynapse")
+    assert load({}).database == str(tmp_path / "codesynapse" / "codesynapse.sqlite3")
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert load({}).home == str(tmp_path / ".local" / "share" / "codesynapse")
+    assert load({"CODESYNAPSE_HOME": "a"}, {"home": "b"}).home == "b"
+
+
+def test_numbers_and_switches_are_read_from_text(tmp_path: Path) -> None:
+    settings = load({"CODESYNAPSE_HOME": str(tmp_path), "CODESYNAPSE_INSECURE_HTTP": "true"})
+    assert settings.insecure_http is True
+    assert load({"CODESYNAPSE_HOME": str(tmp_path), "CODESYNAPSE_INSECURE_HTTP": "0"}).insecure_http is False
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("PORT", SECRET, "CODESYNAPSE_PORT: Expected `int`."),
+        ("PORT", "65536", "CODESYNAPSE_PORT: Expected `int` <= 65535."),
+        ("PORT", "-1", "CODESYNAPSE_PORT: Expected `int` >= 0."),
+        ("BODY_MAX_BYTES", "1", "CODESYNAPSE_BODY_MAX_BYTES: Expected `int` >= 1024."),
+        ("IDLE_MS", "0", "CODESYNAPSE_IDLE_MS: Expected `int` >= 1."),
+        ("INSECURE_HTTP", SECRET, "CODESYNAPSE_INSECURE_HTTP: Expected `bool`."),
+        ("LOG_LEVEL", SECRET, "CODESYNAPSE_LOG_LEVEL: Expected one of debug, info, warning, error."),
+        ("SECRETS", SECRET, "CODESYNAPSE_SECRETS: there is no such setting."),
+    ],
+)
+def test_a_refusal_names_the_setting_and_never_its_value(tmp_path: Path, name: str, value: str, says: str) -> None:
+    said = refusal({"CODESYNAPSE_HOME": str(tmp_path), f"CODESYNAPSE_{name}": value})
+    assert said == says
+    assert SECRET not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"port = '{SECRET}'", "CODESYNAPSE_PORT: Expected `int`."),
+        (f"log_level = '{SECRET}'", "CODESYNAPSE_LOG_LEVEL: Expected one of debug, info, warning, error."),
+        (f"prot = '{SECRET}'", "CODESYNAPSE_PROT: there is no such setting."),
+        (f"[server]\nport = '{SECRET}'", "CODESYNAPSE_SERVER: there is no such setting."),
+        (f"port = {SECRET}", "CODESYNAPSE_CONFIG: the file cannot be read as TOML in UTF-8."),
+    ],
+)
+def test_a_wrong_file_is_refused_in_the_same_words(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    assert refusal({"CODESYNAPSE_HOME": str(tmp_path)}) == says
+
+
+def test_a_file_that_is_named_and_missing_is_refused_and_an_unnamed_one_is_not_needed(tmp_path: Path) -> None:
+    home = {"CODESYNAPSE_HOME": str(tmp_path)}
+    assert refusal({**home, "CODESYNAPSE_CONFIG": str(tmp_path / "none.toml")}).startswith("CODESYNAPSE_CONFIG: ")
+    assert load(home) == Settings(home=str(tmp_path))
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_bytes("host = 'gr\xfcn'".encode("latin-1"))
+    assert refusal({"CODESYNAPSE_HOME": str(tmp_path)}).startswith("CODESYNAPSE_CONFIG: ")
+
+
+@requirement("settings:masked")
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("neo4j://ana:hunter2@example.org:7687/x", "neo4j://ana:***@example.org:7687/x"),
+        ("postgresql://ana:hunt@er2@example.org", "postgresql://ana:***@example.org"),
+        ("bolt://example.org", "bolt://example.org"),
+        ("sqlite", "sqlite"),
+    ],
+)
+def test_a_password_in_a_url_is_masked(url: str, shown: str) -> None:
+    assert masked_url(url) == shown
+    assert Settings(graph=url, accounts=url).masked()["graph"] == shown
+    assert Settings(graph=url, accounts=url).masked()["accounts"] == shown
+
+
+def test_a_key_and_an_id_are_shown_as_set_or_not() -> None:
+    shown = Settings(api_key=SECRET, session_id=SECRET, parent_session_id=SECRET).masked()
+    assert SECRET not in str(shown)
+    assert (shown["api_key"], Settings().masked()["api_key"]) == ("***", "")
+    assert set(shown) == set(Settings.__struct_fields__)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "localhost", "::1"])
+def test_an_address_of_this_machine_alone_is_loopback(host: str) -> None:
+    assert Settings(host=host).loopback
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", "127.example.org", ""])
+def test_any_other_address_is_not_loopback(host: str) -> None:
+    assert not Settings(host=host).loopback
+
+
+def test_every_limit_is_a_setting_with_the_same_default() -> None:
+    assert {name: getattr(Settings(), name) for name in Limits.__struct_fields__} == {
+        name: getattr(Limits(), name) for name in Limits.__struct_fields__
+    }

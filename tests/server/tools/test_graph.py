@@ -1,0 +1,125 @@
+"""The graph tools: their grants, their defaults, and schemas that hold what they promise."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
+
+from codesynapse.contracts.accounts import Level
+from codesynapse.contracts.errors import CodeSynapseError, GrantInsufficient, RepositoryForbidden
+from codesynapse.contracts.identity import Execution
+from codesynapse.server.tools.arguments import decode_arguments
+from codesynapse.server.tools.graph import GraphTools, register_graph_tools
+from codesynapse.server.tools.registry import SILENT, Toolbox, listed
+from tests.server.world import REPO, TENANT, World, world
+
+TRIPLE = {"subject": "Ana", "predicate": "likes", "object": "tea"}
+CALLS: dict[str, dict[str, Any]] = {
+    "recall_context": {"query": "tea"},
+    "upsert_graph_triples": {"triples": [TRIPLE]},
+    "search_graph_nodes": {"query": "ana"},
+    "query_subgraph": {"nodes": ["Ana"]},
+}
+IDENTITY_WORDS = ("tenant", "subject_id", "session_id", "parent", "user", "actor")
+
+
+@pytest.fixture
+async def here() -> AsyncIterator[World]:
+    async with world() as made:
+        yield made
+
+
+def toolbox(here: World) -> Toolbox:
+    made = Toolbox()
+    register_graph_tools(made, GraphTools(here.sessions, here.engine, here.repository, here.recall))
+    return made
+
+
+async def call(here: World, execution: Execution, name: str, **arguments: Any) -> dict[str, Any]:
+    tool = toolbox(here).tool(name)
+    checked = decode_arguments(msgspec.json.encode({**CALLS[name], **arguments}), tool.arguments)
+    answer = msgspec.json.decode(msgspec.json.encode(await tool.handler(execution, checked, SILENT)))
+    Draft202012Validator(listed(tool)["outputSchema"]).validate(answer)
+    found: dict[str, Any] = answer
+    return found
+
+
+async def test_the_four_are_listed_in_their_order(here: World):
+    assert [tool["name"] for tool in toolbox(here).catalog.visible(None)] == list(CALLS)
+
+
+async def test_every_argument_is_described_or_plain_and_none_is_an_identity(here: World):
+    for tool in toolbox(here).catalog.visible(None):
+        schema = tool["inputSchema"]
+        Draft202012Validator.check_schema(schema)
+        Draft202012Validator.check_schema(tool["outputSchema"])
+        assert schema["additionalProperties"] is False
+        assert not [name for name in schema["properties"] if any(word in name for word in IDENTITY_WORDS)]
+
+
+@pytest.mark.parametrize("name", CALLS)
+async def test_what_a_schema_allows_is_what_is_decoded(here: World, name: str):
+    tool = toolbox(here).tool(name)
+    validator = Draft202012Validator(listed(tool)["inputSchema"])
+    assert validator.is_valid(CALLS[name])
+    for wrong in ({**CALLS[name], "session_id": "s"}, {}, {**CALLS[name], "repo": ""}):
+        assert not validator.is_valid(wrong)
+        with pytest.raises(CodeSynapseError):
+            decode_arguments(msgspec.json.encode(wrong), tool.arguments)
+
+
+async def test_memory_goes_to_the_repository_by_default_and_to_the_session_when_asked(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    await call(here, execution, "upsert_graph_triples")
+    assert (await here.engine.snapshot(execution, REPO)).facts == ()
+    assert (await call(here, execution, "recall_context", memory_scope="repository"))["facts"][0]["object"] == "tea"
+    await call(here, execution, "upsert_graph_triples", memory_scope="session")
+    assert len((await here.engine.snapshot(execution, REPO)).facts) == 1
+    assert (await call(here, execution, "recall_context"))["facts"][0]["object"] == "tea"
+
+
+async def test_the_declared_key_changes_nothing_that_is_stored_or_found(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    await call(here, execution, "upsert_graph_triples", memory_scope="session", session_key="one")
+    recalled = await call(here, execution, "recall_context", session_key="two")
+    assert [fact["object"] for fact in recalled["facts"]] == ["tea"]
+
+
+@pytest.mark.parametrize("name", CALLS)
+async def test_without_a_grant_no_tool_answers(here: World, name: str):
+    execution = await here.execution(await here.user("ana", level=None), "s")
+    with pytest.raises(RepositoryForbidden):
+        await call(here, execution, name)
+    with pytest.raises(RepositoryForbidden):
+        await call(here, execution, name, repo="nothing")
+
+
+async def test_a_read_grant_reads_all_and_writes_only_the_sessions_own_memory(here: World):
+    execution = await here.execution(await here.user("ana", level=Level.READ), "s")
+    for name in ("recall_context", "search_graph_nodes", "query_subgraph"):
+        await call(here, execution, name)
+    await call(here, execution, "upsert_graph_triples", memory_scope="session")
+    with pytest.raises(GrantInsufficient):
+        await call(here, execution, "upsert_graph_triples")
+
+
+async def test_a_grant_withdrawn_between_two_calls_holds_for_the_second(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    await call(here, execution, "recall_context")
+    await here.ports.accounts.set_grant(TENANT, REPO, "ana", None, now_ms=here.clock())
+    with pytest.raises(RepositoryForbidden):
+        await call(here, execution, "recall_context")
+
+
+async def test_found_nodes_and_edges_have_their_shapes(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    await call(here, execution, "upsert_graph_triples")
+    (node,) = (await call(here, execution, "search_graph_nodes"))["nodes"]
+    assert set(node) == {"id", "name", "type", "labels", "aliases"}
+    around = await call(here, execution, "query_subgraph")
+    assert [set(edge) for edge in around["edges"]] == [{"id", "source", "target", "predicate"}]
+    assert around["truncated"] is False

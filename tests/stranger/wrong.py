@@ -1,0 +1,194 @@
+"""A stranger's stores: one that is right, and others with one fault each. They exist only for tests/test_stranger.py.
+
+Each is the memory store with one guard taken out, as somebody might forget it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from msgspec import structs
+
+from codesynapse.backends.memory.accounts import DictAccounts
+from codesynapse.backends.memory.graph import DictSessionMemory
+from codesynapse.backends.memory.repository import DictRepositoryGraph
+from codesynapse.backends.memory.vectors import DictVectorIndex, Shelf
+from codesynapse.contracts.accounts import Caller, Registration
+from codesynapse.contracts.commit import Stored, check_commit
+from codesynapse.contracts.errors import BindingConflict
+from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.memory import CommitId, Committed, Outcome, Revision, Scope, Snapshot
+from codesynapse.contracts.opening import Opener, only, opens
+from codesynapse.contracts.ports import Backend, Features
+from codesynapse.contracts.vectors import Vector, VectorHit
+
+
+class LostUpdate(DictSessionMemory):
+    """Drops the revision check: whoever writes last wins."""
+
+    async def commit(
+        self, proposed: Snapshot, *, read_revision: Revision, commit_id: CommitId, outcome: Outcome, now_ms: Millis
+    ) -> Committed:
+        root = self._stored(proposed.scope, commit_id).root
+        current = Revision(0) if root is None else root.revision
+        return await super().commit(
+            proposed, read_revision=current, commit_id=commit_id, outcome=outcome, now_ms=now_ms
+        )
+
+
+class ForgottenTombstone(DictSessionMemory):
+    """Removes what a revoked session holds, and forgets that it was revoked."""
+
+    async def revoke(self, tenant_id: str, session_id: str, *, now_ms: Millis) -> int:
+        removed = await super().revoke(tenant_id, session_id, now_ms=now_ms)
+        self._revoked.discard((tenant_id, session_id))
+        return removed
+
+
+class QuotaOutside(DictSessionMemory):
+    """Reads what others hold before its transaction begins, and trusts it inside."""
+
+    async def commit(
+        self, proposed: Snapshot, *, read_revision: Revision, commit_id: CommitId, outcome: Outcome, now_ms: Millis
+    ) -> Committed:
+        usage = self._stored(proposed.scope, commit_id).usage
+        await asyncio.sleep(0)  # others commit meanwhile
+        accepted = check_commit(
+            structs.replace(self._stored(proposed.scope, commit_id), usage=usage),
+            proposed,
+            read_revision=read_revision,
+            commit_id=commit_id,
+            outcome=outcome,
+            now_ms=now_ms,
+        )
+        if accepted.root is not None:
+            self._write(proposed.scope, accepted.root, accepted, commit_id)
+        return accepted.committed
+
+
+class ForeignNamespace(DictSessionMemory):
+    """Serves an unwritten namespace what another one of the session holds."""
+
+    async def load(self, scope: Scope, *, now_ms: Millis) -> Snapshot:
+        served = await super().load(scope, now_ms=now_ms)
+        others = [ns for ns in self._namespaces(scope) if ns != scope.ns]
+        if served.revision or not others:
+            return served
+        foreign = await super().load(structs.replace(scope, ns=others[0]), now_ms=now_ms)
+        return structs.replace(served, entities=foreign.entities, facts=foreign.facts)
+
+
+class ExpiryExtended(DictSessionMemory):
+    """Takes a later expiry for a renewal, as long as the session lives."""
+
+    async def commit(
+        self, proposed: Snapshot, *, read_revision: Revision, commit_id: CommitId, outcome: Outcome, now_ms: Millis
+    ) -> Committed:
+        held = self._namespaces(proposed.scope).get(proposed.scope.ns)
+        if held is not None and now_ms < held.root.expires_at_ms < proposed.expires_at_ms:
+            held.root = structs.replace(held.root, expires_at_ms=proposed.expires_at_ms)
+        return await super().commit(
+            proposed, read_revision=read_revision, commit_id=commit_id, outcome=outcome, now_ms=now_ms
+        )
+
+
+class Reopened(DictSessionMemory):
+    """Forgets, while it commits, that a namespace was cleared."""
+
+    def _stored(self, scope: Scope, commit_id: CommitId) -> Stored:
+        stored = super()._stored(scope, commit_id)
+        return (
+            stored if stored.root is None else structs.replace(stored, root=structs.replace(stored.root, closed=False))
+        )
+
+
+class ReplayedAsNew(DictSessionMemory):
+    """Does not look for the commit id: what was sent again is applied again."""
+
+    def _stored(self, scope: Scope, commit_id: CommitId) -> Stored:
+        return structs.replace(super()._stored(scope, commit_id), earlier=None)
+
+
+class ForeignHits(DictVectorIndex):
+    """Searches all sessions of a tenant and says that the hits are the asker's."""
+
+    async def search(self, scope: Scope, query: Vector, *, model: str, limit: int, now_ms: Millis) -> list[VectorHit]:
+        hits = await super().search(scope, query, model=model, limit=limit, now_ms=now_ms)
+        for each in [other for other in self._shelf if other.tenant_id == scope.tenant_id and other != scope]:
+            hits += await super().search(each, query, model=model, limit=limit, now_ms=now_ms)
+        hits.sort(key=lambda hit: (-hit.score, hit.entity))
+        return [structs.replace(hit, scope=scope) for hit in hits[:limit]]
+
+
+class ClaimedIdentity(DictAccounts):
+    """Lets someone else have a session whose first participant has revoked it."""
+
+    async def register(self, caller: Caller, session_id: str, *, now_ms: Millis) -> Registration:
+        try:
+            return await super().register(caller, session_id, now_ms=now_ms)
+        except BindingConflict:
+            if self._bindings[session_id].revoked_at_ms is None:
+                raise
+            del self._bindings[session_id]
+            return await super().register(caller, session_id, now_ms=now_ms)
+
+
+def store(
+    memory: Callable[[Shelf], DictSessionMemory] = DictSessionMemory,
+    vectors: type[DictVectorIndex] = DictVectorIndex,
+    accounts: type[DictAccounts] = DictAccounts,
+) -> Opener:
+    """A store of these parts."""
+
+    @opens(Features(session_memory=True, repository=True, vectors=True, accounts=True))
+    @asynccontextmanager
+    async def open_store(options: Mapping[str, str]) -> AsyncIterator[Backend]:
+        only(options)
+        shelf: Shelf = {}
+        sessions = memory(shelf)
+        yield Backend(
+            session_memory=sessions,
+            repository=DictRepositoryGraph(),
+            vectors=vectors(shelf, takes=sessions.takes_vectors),
+            accounts=accounts(),
+        )
+
+    return open_store
+
+
+@opens(Features(session_memory=True))
+@asynccontextmanager
+async def open_small(options: Mapping[str, str]) -> AsyncIterator[Backend]:
+    """Session memory alone: the other half of the suite is not for it."""
+    only(options)
+    yield Backend(session_memory=DictSessionMemory({}))
+
+
+@opens(Features(session_memory=True, vectors=True))
+@asynccontextmanager
+async def open_boastful(options: Mapping[str, str]) -> AsyncIterator[Backend]:
+    """Declares vectors and has none."""
+    only(options)
+    yield Backend(session_memory=DictSessionMemory({}))
+
+
+@opens(Features(session_memory=True))
+@asynccontextmanager
+async def open_unreachable(options: Mapping[str, str]) -> AsyncIterator[Backend]:
+    """A server that is not there."""
+    raise ConnectionRefusedError("no server at this address")
+    yield Backend()
+
+
+open_right = store()
+open_lost_update = store(LostUpdate)
+open_forgotten_tombstone = store(ForgottenTombstone)
+open_quota_outside = store(QuotaOutside)
+open_foreign_namespace = store(ForeignNamespace)
+open_expiry_extended = store(ExpiryExtended)
+open_reopened = store(Reopened)
+open_replayed_as_new = store(ReplayedAsNew)
+open_foreign_hits = store(vectors=ForeignHits)
+open_claimed_identity = store(accounts=ClaimedIdentity)

@@ -1,0 +1,70 @@
+"""docs/errors.md and docs/tools.md say what the code says; the other pages name what is there."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tomllib
+
+from codesynapse.contracts import errors
+from codesynapse.contracts.opening import Opener
+from codesynapse.contracts.plugin import GROUP
+from codesynapse.server.http.errors import STATUS, status_of
+from codesynapse.server.mcp.connection import VERSIONS
+from tests.documents import DOCS, WHAT_TO_DO, error_kinds, listed_tools, rendered, tables_of
+
+
+def page(name: str) -> str:
+    return (DOCS / f"{name}.md").read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def test_the_errors_and_the_tools_are_listed_as_they_are() -> None:
+    for name in ("errors", "tools"):
+        assert tables_of(page(name)) == [name]
+        assert rendered(page(name)) == page(name), "run: python -m tests.documents"
+
+
+def test_every_error_of_the_tree_has_a_row_with_its_status_and_advice() -> None:
+    defined = {
+        kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.CodeSynapseError)
+    }
+    assert set(error_kinds()) == defined
+    assert {kind.code for kind in defined} == set(WHAT_TO_DO)
+    for kind in defined:
+        assert f"| `{kind.code}` | {status_of(kind())} |" in page("errors")
+
+
+def test_every_error_has_a_code_and_a_status_of_its_own() -> None:
+    kinds = list(error_kinds())
+    assert len({kind.code for kind in kinds}) == len(kinds)
+    assert set(kinds) <= set(STATUS)
+
+
+def test_every_tool_and_every_argument_is_on_its_page() -> None:
+    sections = page("tools").split("\n## ")
+    for tool in asyncio.run(listed_tools()):
+        (section,) = [each for each in sections if each.startswith(f"`{tool['name']}`\n")]
+        named = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+        assert named == list(tool["inputSchema"]["properties"])
+
+
+def test_the_revisions_on_the_page_are_those_that_are_spoken() -> None:
+    first = page("protocol").split("\n\n")[1]
+    assert re.findall(r"\d{4}-\d\d-\d\d", first) == list(VERSIONS)
+
+
+def test_the_sample_of_a_backend_declares_itself() -> None:
+    names: dict[str, object] = {}
+    exec(blocks(page("backends"), "python")[0], names)
+    opener = names["open_mygraph"]
+    assert isinstance(opener, Opener)
+    assert (opener.features.session_memory, opener.features.accounts) == (True, False)
+
+
+def test_the_sample_registers_where_backends_are_looked_for() -> None:
+    (text,) = blocks(page("backends"), "toml")
+    assert tomllib.loads(text)["project"]["entry-points"] == {GROUP: {"mygraph": "mypackage:open_mygraph"}}

@@ -1,0 +1,241 @@
+"""A stranger runs our suite: from the wheel, in a repository with folders of our names, on stores that are wrong.
+
+The stranger's environment sees the libraries of this one, and our wheel instead of our sources. Each wrong store of
+tests/stranger/wrong.py fails the row that names its fault, and no row of another subject.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+WRONG = Path(__file__).parent / "stranger" / "wrong.py"
+SUITE = ["--pyargs", "codesynapse.contracts.suite"]
+
+# The fault: the test that names it, and the classes of that subject, in which others may fail beside it.
+FAULTS = {
+    "lost_update": (
+        "TestRevisions::test_another_revision_than_the_current_is_refused_with_the_current",
+        {"TestRevisions", "TestCommitIds", "TestRacingCommits", "TestClosing", "TestRevival"},
+    ),
+    "forgotten_tombstone": (
+        "TestRevival::test_no_revision_revives_a_revoked_session",
+        {"TestRevival", "TestRevocation"},
+    ),
+    "quota_outside": (
+        "TestQuotasUnderLoad::test_first_commits_at_once_reach_exactly_the_cap",
+        {"TestQuotasUnderLoad"},
+    ),
+    "foreign_namespace": (
+        "TestIsolation::test_another_scope_is_never_served_this_ones_memory",
+        {"TestIsolation", "TestQuotas", "TestQuotasUnderLoad", "TestRevocation"},
+    ),
+    "expiry_extended": ("TestExpiry::test_a_commit_never_moves_the_expiry", {"TestExpiry"}),
+    "reopened": ("TestClosing::test_a_closed_namespace_never_opens_again", {"TestClosing", "TestRevival"}),
+    "replayed_as_new": (
+        "TestCommitIds::test_a_repeated_commit_id_answers_its_first_result_and_writes_nothing",
+        {"TestCommitIds", "TestRacingCommits", "TestClosing"},
+    ),
+    "foreign_hits": (
+        "TestForeignHits::test_a_search_never_serves_another_scopes_vectors",
+        {"TestForeignHits", "TestRemovedVectors"},
+    ),
+    "claimed_identity": (
+        "TestRegistration::test_no_other_participant_can_claim_an_id_live_or_tombstoned",
+        {"TestRegistration"},
+    ),
+}
+OTHERS = ["right", "small", "boastful", "unreachable"]
+FAILURES_MAX = 20
+
+THEIR_TEST = """
+import server.app
+import contracts
+
+
+def test_their_own_packages_are_theirs():
+    assert server.app.NAME == "theirs"
+    assert contracts.NAME == "theirs"
+"""
+
+
+def build_wheel(place: Path) -> Path:
+    """Our wheel, built from a copy, so that nothing is left in the repository."""
+    sources = place / "sources"
+    for folder in ("server", "backends", "contracts"):
+        shutil.copytree(ROOT / folder, sources / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("setup.cfg", "pyproject.toml", "LICENSE", "README.md"):
+        shutil.copy(ROOT / name, sources / name)
+    # Where setuptools is at hand no network is needed; otherwise the build fetches it as an installer would.
+    isolation = ["--no-isolation"] if importlib.util.find_spec("setuptools") else []
+    command = [sys.executable, "-m", "build", "--wheel", *isolation, "--outdir", str(place), str(sources)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    (wheel,) = place.glob("*.whl")
+    return wheel
+
+
+class Stranger:
+    """Somebody's repository, and the environment in which they run their tests."""
+
+    def __init__(self, place: Path) -> None:
+        self.repository = place / "repository"
+        self.python = place / "venv" / "bin" / "python"
+        self._packages = place / "venv" / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
+
+    def prepare(self, wheel: Path) -> None:
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(self.python.parents[1])], check=True)
+        # The libraries of this environment, behind the wheel. Its own .pth files are not followed from here, so an
+        # editable install of our sources stays out of sight.
+        (self._packages / "libraries.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(self._packages)
+        shutil.copy(WRONG, self._packages / "mygraph.py")
+        metadata = self._packages / "mygraph-1.0.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: mygraph\nVersion: 1.0\n")
+        points = "".join(f"{name} = mygraph:open_{name}\n" for name in (*FAULTS, *OTHERS))
+        (metadata / "entry_points.txt").write_text(f"[codesynapse.backends]\n{points}")
+        for folder in ("server", "contracts", "tests"):
+            (self.repository / folder).mkdir(parents=True)
+        for name in ("server/__init__.py", "contracts/__init__.py", "server/app.py"):
+            (self.repository / name).write_text('NAME = "theirs"\n')
+        (self.repository / "tests" / "test_theirs.py").write_text(THEIR_TEST)
+        (self.repository / "tests" / "test_contract.py").write_text("from codesynapse.contracts.suite import *\n")
+
+    def pytest(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run pytest there, as they would: no configuration, their folder on the path."""
+        return self.run("-m", "pytest", "-p", "no:cacheprovider", "--tb=line", "-rfE", *arguments, **environment)
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run their Python in their repository."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON", "COV"))}
+        command = [str(self.python), *arguments]
+        return subprocess.run(
+            command, cwd=self.repository, env=kept | environment, capture_output=True, text=True, check=False
+        )
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> Stranger:
+    place = tmp_path_factory.mktemp("stranger")
+    stranger = Stranger(place)
+    stranger.prepare(build_wheel(place))
+    return stranger
+
+
+@pytest.fixture(scope="module")
+def failed(stranger: Stranger) -> dict[str, set[str]]:
+    """What failed on each wrong store, as Class::test, with all of them named in one run."""
+    # Left out: the comparison with the law, which may notice every fault and takes its time to find the shortest story.
+    run = stranger.pytest("tests", "-k", "not TestAgainstTheLaw", *(f"--contract={name}" for name in FAULTS))
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert "ERROR" not in run.stdout
+    found: dict[str, set[str]] = defaultdict(set)
+    for test, name in re.findall(r"^FAILED \S+?::(\w+::\w+)\[(\w+)", run.stdout, flags=re.MULTILINE):
+        found[name].add(test)
+    return found
+
+
+@pytest.fixture(scope="module")
+def right(stranger: Stranger) -> subprocess.CompletedProcess[str]:
+    """The suite on the right store, by its name alone."""
+    return stranger.pytest(*SUITE, "--contract", "right")
+
+
+def counted(run: subprocess.CompletedProcess[str]) -> dict[str, int]:
+    """The numbers of pytest's last line: passed, failed, deselected, …"""
+    return {word: int(number) for number, word in re.findall(r"(\d+) ([a-z]+)", run.stdout.splitlines()[-1])}
+
+
+def test_the_right_store_passes_with_nothing_left_out(right: subprocess.CompletedProcess[str]) -> None:
+    assert right.returncode == 0, right.stdout + right.stderr
+    numbers = counted(right)
+    assert numbers["passed"] > 300
+    assert set(numbers) <= {"passed", "deselected", "in", "warnings", "warning"}
+
+
+def test_one_line_runs_the_suite_beside_their_own_tests(
+    stranger: Stranger, right: subprocess.CompletedProcess[str]
+) -> None:
+    both = stranger.pytest("tests", "--contract", "right")
+    assert both.returncode == 0, both.stdout + both.stderr
+    assert counted(both)["passed"] == counted(right)["passed"] + 1
+
+
+def test_the_suite_comes_from_the_wheel(stranger: Stranger) -> None:
+    run = stranger.run("-c", "import codesynapse.contracts.suite as suite; print(suite.__file__)")
+    assert run.stdout.startswith(str(stranger.python.parents[1]))
+
+
+def test_their_own_tests_need_no_backend(stranger: Stranger) -> None:
+    run = stranger.pytest("tests/test_theirs.py")
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_wrong_store_fails_the_row_that_names_its_fault(failed: dict[str, set[str]], fault: str) -> None:
+    row, subject = FAULTS[fault]
+    assert row in failed[fault]
+    assert {test.partition("::")[0] for test in failed[fault]} <= subject
+    assert len(failed[fault]) <= FAILURES_MAX
+
+
+def test_what_a_store_does_not_declare_is_deselected_and_proved_absent(stranger: Stranger) -> None:
+    run = stranger.pytest(*SUITE, "--contract", "small", "-v")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert counted(run)["deselected"] > 100
+    assert "TestFeatures::test_vectors_that_are_not_declared_are_absent[small] PASSED" in run.stdout
+    assert "TestNearest" not in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("boastful", "Features say vectors=True"), ("unreachable", "no server at this address")],
+)
+def test_a_store_that_lies_or_cannot_be_opened_is_an_error(stranger: Stranger, name: str, reason: str) -> None:
+    run = stranger.pytest(*SUITE, "--contract", name)
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert reason in run.stdout
+    assert counted(run)["errors"] > 100
+    assert "FAILED" not in run.stdout
+
+
+def test_an_unknown_name_is_a_usage_error_that_lists_the_known(stranger: Stranger) -> None:
+    run = stranger.pytest(*SUITE, "--contract", "rihgt")
+    assert run.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "no backend 'rihgt'; there are: boastful, claimed_identity" in run.stderr
+    assert "right" in run.stderr
+
+
+def test_a_suite_without_a_backend_is_a_usage_error(stranger: Stranger) -> None:
+    for arguments in (SUITE, ["tests"]):
+        run = stranger.pytest(*arguments)
+        assert run.returncode == pytest.ExitCode.USAGE_ERROR
+        assert "name a backend with --contract NAME" in run.stderr
+
+
+def test_options_come_from_the_command_line_then_from_the_environment(stranger: Stranger) -> None:
+    one = [*SUITE, "-k", "test_a_scope_that_was_never_written"]
+    assert stranger.pytest(*one, "--contract", "right", CODESYNAPSE_CONTRACT_RIGHT="").returncode == 0
+    for named, variable in (("right=bolt://127.0.0.1:1", ""), ("right", "bolt://127.0.0.1:1"), ("right", "a=1,b=2")):
+        run = stranger.pytest(*one, "--contract", named, CODESYNAPSE_CONTRACT_RIGHT=variable)
+        assert run.returncode == 1, run.stdout + run.stderr
+        assert "Field: options. Limit: none." in run.stdout
+
+
+def test_a_durable_store_is_closed_and_opened_again(stranger: Stranger) -> None:
+    run = stranger.pytest(*SUITE, "--contract", "sqlite=path={tmp}/contract.db", "-k", "TestReopening")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert counted(run)["passed"] >= 4
