@@ -10,7 +10,7 @@ from aiohttp import web
 from msgspec import Struct
 
 from codesynapse.backends import features_of, open_backend
-from codesynapse.contracts.errors import CodeSynapseError, Unavailable
+from codesynapse.contracts.errors import CodeSynapseError, Invalid, Unavailable
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, VectorIndex
 from codesynapse.server.clock import Clock, system_clock
 from codesynapse.server.http.api import Api
@@ -37,6 +37,8 @@ VERSION = version("codesynapse")
 POLL_S = 0.4
 """How often the audit is looked at for access that another process ended; streams close within a second."""
 RETENTION_S = 60.0
+PROTOCOLS = {"bolt": "neo4j"}
+"""Schemes of URLs that are named after a protocol, and whose entry point is meant."""
 
 INSTRUCTIONS = (
     "CodeSynapse is this chat's memory. Before you answer from earlier in the conversation, or about people, "
@@ -106,9 +108,15 @@ async def open_ports(settings: Settings) -> AsyncIterator[Ports]:
 
 def _check_stores(settings: Settings) -> None:
     try:
-        graph, accounts = features_of(settings.graph), features_of(settings.accounts)
+        graph, accounts = (features_of(backend_of(each)) for each in (settings.graph, settings.accounts))
     except CodeSynapseError:
         raise SettingsError("CODESYNAPSE_GRAPH, CODESYNAPSE_ACCOUNTS: no backend of this name is installed.") from None
+    except ModuleNotFoundError as error:
+        # Entry points are there without the packages of their extra.
+        raise SettingsError(
+            f"CODESYNAPSE_GRAPH, CODESYNAPSE_ACCOUNTS: the package {error.name} is missing; install the extra of this "
+            "store, as in codesynapse[neo4j]."
+        ) from None
     if not accounts.accounts:
         raise SettingsError("CODESYNAPSE_ACCOUNTS: this backend keeps no accounts, and there is no mode without.")
     if graph.durable and not accounts.durable:
@@ -117,16 +125,28 @@ def _check_stores(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def _opener(settings: Settings, name: str) -> AsyncIterator[Backend]:
-    opening = await asyncio.to_thread(open_backend, name, _options(settings, name))
-    async with opening as backend:
+async def _opener(settings: Settings, setting: str) -> AsyncIterator[Backend]:
+    opening = await asyncio.to_thread(open_backend, backend_of(setting), _options(settings, setting))
+    async with AsyncExitStack() as stack:
+        try:
+            backend = await stack.enter_async_context(opening)
+        except Invalid as error:
+            raise SettingsError(f"CODESYNAPSE_GRAPH, CODESYNAPSE_ACCOUNTS: {error.message}") from None
         yield backend
 
 
-def _options(settings: Settings, name: str) -> dict[str, str]:
-    if name == "sqlite":
-        return {"path": settings.database, "deadline_ms": str(settings.store_deadline_ms)}
-    return {}
+def _options(settings: Settings, setting: str) -> dict[str, str]:
+    deadline = {"deadline_ms": str(settings.store_deadline_ms)}
+    if "://" in setting:
+        return {"url": setting, **deadline}
+    return {"path": settings.database, **deadline} if setting == "sqlite" else {}
+
+
+def backend_of(setting: str) -> str:
+    """The entry point that a setting means: a name as it is, a URL by its scheme up to a `+`."""
+    scheme, mark, _ = setting.partition("://")
+    name = scheme.partition("+")[0]
+    return PROTOCOLS.get(name, name) if mark else setting
 
 
 def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) -> Services:

@@ -19,6 +19,8 @@ Row = neo4j.Record
 
 CONNECTIONS_MAX = 32
 CONNECT_S = 3.0
+PREPARING_S = 60.0
+"""How long the first look at a server may take: it makes the schema, and a fresh server is slow."""
 PAUSE_S = 0.01
 PAUSE_MAX_S = 0.5
 
@@ -49,7 +51,7 @@ class Database:
         # On a cluster, whoever reads behind a write must see it, and so must a revocation's next reader.
         self._bookmarks = AsyncGraphDatabase.bookmark_manager() if options.routed else None
         self._ready = False
-        self._preparing = asyncio.Lock()
+        self._preparing: asyncio.Task[None] | None = None
         self._down = True
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
@@ -115,7 +117,7 @@ class Database:
                 pause_s = PAUSE_S
                 while True:
                     try:
-                        await self._prepare()
+                        await self.prepare()
                         result = await attempt()
                     except ERRORS as failure:
                         error = failure
@@ -134,15 +136,26 @@ class Database:
         if not is_passing(error) or (self._down and isinstance(error, UNREACHABLE)):
             raise translated(error) from error
 
-    async def _prepare(self) -> None:
-        """Look at the server and its schema, once for all callers."""
+    async def prepare(self) -> None:
+        """Look at the server and its schema, once for all callers: whoever gives up waiting does not end it."""
         if self._ready:
             return
-        async with self._preparing:
-            if self._ready:
-                return
+        if self._preparing is None or self._preparing.done():
+            self._preparing = asyncio.create_task(self._prepare())
+            # Seen by those who wait for it; where nobody does any more, it is not to be reported.
+            self._preparing.add_done_callback(lambda task: task.cancelled() or task.exception())
+        await asyncio.shield(self._preparing)
+
+    async def close(self) -> None:
+        """Leave nothing running."""
+        if self._preparing is not None and not self._preparing.done():
+            self._preparing.cancel()
+            await asyncio.wait([self._preparing])
+
+    async def _prepare(self) -> None:
+        async with asyncio.timeout(PREPARING_S):
             await prepare(self._alone)
-            self._ready, self._down = True, False
+        self._ready, self._down = True, False
 
     async def _alone(self, statement: LiteralString, parameters: Mapping[str, int] | None = None) -> list[Any]:
         async with self._session(neo4j.WRITE_ACCESS) as session:
@@ -174,7 +187,7 @@ class Database:
 
 @asynccontextmanager
 async def open_database(options: Options) -> AsyncIterator[Database]:
-    """A database that is not spoken to yet: a server that is down is told by the first call."""
+    """A database, prepared if its server is there. One that is down, or refuses, is told by the first call."""
     silence()
     driver: AbstractAsyncContextManager[AsyncDriver] = AsyncGraphDatabase.driver(
         options.address,
@@ -185,7 +198,14 @@ async def open_database(options: Options) -> AsyncIterator[Database]:
         telemetry_disabled=True,
     )
     async with driver as opened:
-        yield Database(opened, options)
+        database = Database(opened, options)
+        try:
+            with suppress(TimeoutError, CodeSynapseError, *ERRORS):
+                async with asyncio.timeout(options.deadline_ms / 1000):
+                    await database.prepare()
+            yield database
+        finally:
+            await database.close()
 
 
 async def quietly(call: Awaitable[object]) -> None:

@@ -1,7 +1,6 @@
 """Session memory as properties: the document of a root, its kept commits, its entities and edges. Pure."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import msgspec
 from msgspec import Struct
@@ -102,35 +101,29 @@ def changes(before: Content, written_at_ms: Millis, after: Content, now_ms: Mill
 
     An edge stands for a fact that holds when it is written. written_at_ms: when `before` was written.
     """
-    old_entities, old_facts = _entities(before[0]), _facts(before[1], written_at_ms)
-    new_entities, new_facts = _entities(after[0]), _facts(after[1], now_ms)
-    gone = [row for key, row in old_facts.items() if key not in new_facts]
+    entities = {each.id: each for each in before[0]}
+    edges = {each.id: each for each in before[1] if each.current(written_at_ms)}
+    now_entities = {each.id: each for each in after[0]}
+    now_edges = {each.id: each for each in after[1] if each.current(now_ms)}
+    gone = [each for key, each in edges.items() if key not in now_edges]
     return {
-        "gone_facts": [row["id"] for row in gone],
-        "gone_subjects": list({row["subject"] for row in gone}),
-        "gone_entities": [key for key in old_entities if key not in new_entities],
-        "entities": _differing(old_entities, new_entities),
-        "facts": _differing(old_facts, new_facts),
+        "gone_facts": [each.id for each in gone],
+        "gone_subjects": list({each.subject for each in gone}),
+        "gone_entities": [key for key in entities if key not in now_entities],
+        "entities": [_entity(each) for key, each in now_entities.items() if entities.get(key) != each],
+        "facts": [_edge(each) for key, each in now_edges.items() if edges.get(key) != each],
     }
 
 
-def _differing(old: Mapping[str, dict[str, Any]], new: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for key, row in new.items() if old.get(key) != row]
+def _entity(entity: Entity) -> dict[str, str]:
+    return {"id": entity.id, "name": entity.name, "doc": _encode(entity_row(entity)).decode()}
 
 
-def _entities(entities: Iterable[Entity]) -> dict[str, dict[str, Any]]:
-    return {each.id: {"id": each.id, "name": each.name, "doc": _encode(entity_row(each)).decode()} for each in entities}
-
-
-def _facts(facts: Iterable[Fact], now_ms: Millis) -> dict[str, dict[str, Any]]:
+def _edge(fact: Fact) -> dict[str, str]:
     return {
-        each.id: {
-            "id": each.id,
-            "subject": each.subject,
-            "predicate": each.predicate,
-            "object": each.object,
-            "doc": _encode(each).decode(),
-        }
-        for each in facts
-        if each.current(now_ms)
+        "id": fact.id,
+        "subject": fact.subject,
+        "predicate": fact.predicate,
+        "object": fact.object,
+        "doc": _encode(fact).decode(),
     }

@@ -5,7 +5,6 @@ import logging
 from neo4j.exceptions import (
     ConfigurationError,
     ConnectionAcquisitionTimeoutError,
-    ConstraintError,
     DriverError,
     Forbidden,
     IncompleteCommit,
@@ -26,6 +25,7 @@ UNREACHABLE = (ServiceUnavailable, SessionExpired, OSError)
 ERRORS = (DriverError, Neo4jError, OSError, UnicodeEncodeError, OverflowError)
 """Everything that a call of the driver may raise."""
 
+_SCHEMA = ".Schema."
 _SECURITY = "Neo.ClientError.Security."
 _DATABASE_UNKNOWN = "Neo.ClientError.Database.DatabaseNotFound"
 _TIMED_OUT = (
@@ -45,10 +45,13 @@ def is_passing(error: Exception) -> bool:
     """Whether the same transaction may succeed if it is run again from its beginning.
 
     After IncompleteCommit as well, since every transaction here first looks for its own commit id: what was committed
-    in spite of the lost answer is found, and not done twice. A constraint is broken where two create one node at once.
+    in spite of the lost answer is found, and not done twice. What is about the schema, too: it is broken or there
+    already where two create one node, or one index, at once.
     """
     match error:
-        case IncompleteCommit() | ConstraintError() | OSError():
+        case IncompleteCommit() | OSError():
+            return True
+        case Neo4jError() if _SCHEMA in (error.code or ""):
             return True
         case Neo4jError() if error.code in _TIMED_OUT:
             return False

@@ -25,11 +25,11 @@ class WrongArtifacts(Exception):
 
 
 @contextmanager
-def exclusively(name: str) -> Iterator[None]:
-    """Hold a lock of this checkout, also against other processes."""
+def exclusively(name: str, *, shared: bool = False) -> Iterator[None]:
+    """Hold a lock of this checkout, also against other processes. shared: only against those who hold it alone."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / f"{name}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         yield
 
 

@@ -14,6 +14,9 @@ from pathlib import Path
 READY_S = 120.0
 POLL_S = 0.05
 
+_launched: list[subprocess.Popen[bytes]] = []
+"""Held for good: a process is to outlive its handle, which would complain when it is collected."""
+
 
 class NotStarted(Exception):
     """A server ended, or did not answer, before it was ready; the text shows the end of its log."""
@@ -31,7 +34,7 @@ def launch(
 ) -> subprocess.Popen[bytes]:
     """Start a process in a session of its own, so that an interrupt at the terminal does not reach it."""
     with log.open("ab") as output:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             list(command),
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -40,6 +43,8 @@ def launch(
             env=None if environment is None else {**os.environ, **environment},
             start_new_session=True,
         )
+    _launched.append(process)
+    return process
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], ready: Callable[[], bool], *logs: Path) -> None:

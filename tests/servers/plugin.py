@@ -1,0 +1,92 @@
+"""Gives the tests their servers: started when the first test that needs one is collected, ended with the run.
+
+A test needs a server when it is a test of the contract suite on that server's store, or asks for its fixture.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from importlib.metadata import entry_points
+
+import pytest
+
+from codesynapse.contracts.plugin import GROUP, OPENED, Named, named_key, variable
+from tests.servers import running
+from tests.servers.artifacts import exclusively
+from tests.servers.kinds import KINDS
+
+RUN = "CODESYNAPSE_TEST_RUN"
+"""The environment variable that names this run to the workers: its servers are shared, and end when it does."""
+
+starting_key: pytest.StashKey[dict[str, Future[running.Record]]] = pytest.StashKey()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        os.environ[RUN] = running.myself()
+    config.stash[starting_key] = {}
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Start what is needed beside the first tests, which need nothing of it."""
+    if not session.config.option.collectonly:
+        for name in {name for item in session.items for name in needs(item)}:
+            _starting(session.config, name)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Wait for the servers of a test, and tell the contract plugin where they are."""
+    for name in needs(item):
+        record = _starting(item.config, name).result()
+        store = KINDS[name].store
+        named = item.config.stash[named_key]
+        if store in named and variable(store) not in os.environ:
+            (entry,) = entry_points(group=GROUP, name=store)
+            named[store] = Named(store, entry.load(), record.options)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let a test that sweeps be alone on its server: what it removes and counts is that of all workers."""
+    with ExitStack() as stack:
+        for name in needs(item):
+            assert isinstance(item, pytest.Function)
+            sweeps = "sweep(" in inspect.getsource(item.function)
+            stack.enter_context(exclusively(f"sweeping-{name}", shared=not sweeps))
+        return (yield)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        for name in KINDS:
+            running.release(name, os.environ[RUN])
+
+
+def needs(item: pytest.Item) -> list[str]:
+    """The servers that a test needs."""
+    if not isinstance(item, pytest.Function):
+        return []
+    store = item.callspec.params.get(OPENED) if hasattr(item, "callspec") else None
+    of_suite = [kind.name for kind in KINDS.values() if kind.store == store and variable(kind.store) not in os.environ]
+    asked = [kind.name for kind in KINDS.values() if f"{kind.name}_server" in item.fixturenames]
+    return list(dict.fromkeys([*of_suite, *asked]))
+
+
+def _starting(config: pytest.Config, name: str) -> Future[running.Record]:
+    known = config.stash[starting_key]
+    if name not in known:
+        executor = ThreadPoolExecutor(1)
+        known[name] = executor.submit(running.ensure, name, os.environ[RUN])
+        executor.shutdown(wait=False)
+    return known[name]
+
+
+@pytest.fixture(scope="session")
+def neo4j_server(request: pytest.FixtureRequest) -> running.Record:
+    """The Neo4j that all tests of this run share."""
+    return _starting(request.config, "neo4j").result()
