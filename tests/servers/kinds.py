@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.servers import neo4j
+from tests.servers import hugegraph, neo4j
 
 
 @dataclass(frozen=True)
@@ -32,4 +32,21 @@ def _neo4j(home: Path) -> Launched:
     return Launched(pid=server.launch().pid, url=server.url, options={"url": server.url})
 
 
-KINDS = {kind.name: kind for kind in (Kind("neo4j", "neo4j", _neo4j),)}
+def _hugegraph(version: str) -> Callable[[Path], Launched]:
+    def start(home: Path) -> Launched:
+        server = hugegraph.new(home, version)
+        # The first to come waits for the schema, which takes HugeGraph some ten seconds on a busy machine.
+        options = {"url": server.url, "deadline_ms": "60000"}
+        return Launched(pid=server.launch().pid, url=server.url, options=options)
+
+    return start
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("neo4j", "neo4j", _neo4j),
+        Kind("hugegraph-1.5", "hugegraph", _hugegraph("1.5.0")),
+        Kind("hugegraph-1.7", "hugegraph", _hugegraph("1.7.0")),
+    )
+}
