@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from codesynapse.contracts.commit import Root, Stored
 from codesynapse.contracts.identity import Millis
-from codesynapse.contracts.memory import Committed, Scope
+from codesynapse.contracts.memory import Committed, Entity, Fact, Scope, content_of
 from codesynapse.contracts.quotas import Quotas, Usage
 
 TENANTS_HELD_MAX = 256
@@ -33,19 +33,24 @@ class Tenant(Struct, frozen=True, kw_only=True):
 class Session(Struct, frozen=True, kw_only=True):
     """counts: live facts and all facts of each namespace that was ever written."""
 
-    revoked: bool = False
+    revoked_at_ms: Millis | None = None
     expires_at_ms: Millis | None = None
     counts: Mapping[str, tuple[int, int]] = {}
 
 
 class Content(Struct, frozen=True, kw_only=True):
-    """A scope that was written. written_at_ms: the moment of its newest commit; commit_ids: oldest first."""
+    """A scope that was written.
+
+    written_at_ms: the moment of its newest commit; commit_ids: oldest first; content: what the
+    document holds.
+    """
 
     root: Root
     facts: int
     written_at_ms: Millis
     commit_ids: tuple[str, ...]
     document: str
+    content: tuple[tuple[Entity, ...], tuple[Fact, ...]]
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -61,7 +66,7 @@ class Facts(Struct, frozen=True, kw_only=True):
         others = [live for ns, (live, _) in self.session.counts.items() if ns != scope.ns]
         return Stored(
             root=root,
-            revoked=self.session.revoked,
+            revoked=self.session.revoked_at_ms is not None,
             session_expires_at_ms=self.session.expires_at_ms,
             earlier=earlier,
             usage=Usage(
@@ -82,11 +87,12 @@ def tenant_of(row: Sequence[Any] | None) -> Tenant:
     return Tenant(version=version, roots=roots, live_facts=live_facts, quotas=_quotas(quotas))
 
 
-def session_of(row: Sequence[Any] | None, revocation: Sequence[Any] | None) -> Session:
-    """From (expires_at, namespaces) and a tombstone."""
+def session_of(row: Sequence[Any] | None) -> Session:
+    """From (expires_at, revoked_at, namespaces); 0 where neither is set."""
     if row is None:
-        return Session(revoked=revocation is not None)
-    return Session(revoked=revocation is not None, expires_at_ms=row[0], counts=_counts(row[1]))
+        return Session()
+    expires_at, revoked_at, namespaces = row
+    return Session(revoked_at_ms=revoked_at or None, expires_at_ms=expires_at or None, counts=_counts(namespaces))
 
 
 def content_row(row: Sequence[Any] | None) -> Content | None:
@@ -100,6 +106,7 @@ def content_row(row: Sequence[Any] | None) -> Content | None:
         written_at_ms=written_at,
         commit_ids=_texts(commit_ids),
         document=document,
+        content=content_of(document.encode()) if document else ((), ()),
     )
 
 

@@ -12,7 +12,7 @@ from codesynapse.backends.hugegraph.keys import commit_key, scope_key, session_k
 from codesynapse.backends.hugegraph.session import Plan, Properties
 from codesynapse.contracts.commit import Accepted, Root
 from codesynapse.contracts.identity import Millis
-from codesynapse.contracts.memory import COMMITS_KEPT, Entity, Fact, Outcome, Scope, content_of, entity_row
+from codesynapse.contracts.memory import COMMITS_KEPT, Entity, Fact, Outcome, Scope, entity_row
 
 Put = tuple[str, str, Properties]
 
@@ -40,8 +40,9 @@ def committing(
         written_at_ms=now_ms,
         commit_ids=(*kept, commit_id)[-COMMITS_KEPT:],
         document=accepted.document.decode() if read[1] else "",
+        content=read,
     )
-    return _changing(scope, facts, content, read, commit=(commit_id, outcome), wipes=root.closed)
+    return _changing(scope, facts, content, commit=(commit_id, outcome), wipes=root.closed)
 
 
 def emptying(scope: Scope, facts: Facts) -> tuple[Plan, Facts]:
@@ -49,22 +50,27 @@ def emptying(scope: Scope, facts: Facts) -> tuple[Plan, Facts]:
     before = facts.content
     assert before is not None
     root = structs.replace(before.root, live_facts=0)
-    content = structs.replace(before, root=root, facts=0, document="")
-    return _changing(scope, facts, content, ((), ()), commit=None, wipes=True)
+    content = structs.replace(before, root=root, facts=0, document="", content=((), ()))
+    return _changing(scope, facts, content, commit=None, wipes=True)
 
 
 def revoking(scope: Scope, facts: Facts, now_ms: Millis) -> tuple[Plan, Facts]:
     """The plan that lays a session's tombstone. scope: any of the session's."""
     tenant = structs.replace(facts.tenant, version=facts.tenant.version + 1)
-    session = session_key(scope.tenant_id, scope.session_id)
+    session = structs.replace(facts.session, revoked_at_ms=now_ms)
+    where = session_key(scope.tenant_id, scope.session_id)
     tombstone = ["tenant_id", scope.tenant_id, "session_id", scope.session_id, "revoked_at", now_ms]
     plan = _plan(
         scope.tenant_id,
         facts.tenant,
-        puts=(tenant_put(scope.tenant_id, tenant), ("SessionMemoryRevocation", f"x{session}", tombstone)),
-        wipes=(("session", session),),
+        puts=(
+            tenant_put(scope.tenant_id, tenant),
+            _session_put(scope, session),
+            ("SessionMemoryRevocation", f"x{where}", tombstone),
+        ),
+        wipes=(("session", where),),
     )
-    return plan, structs.replace(facts, tenant=tenant, session=structs.replace(facts.session, revoked=True))
+    return plan, structs.replace(facts, tenant=tenant, session=session)
 
 
 def tenant_put(tenant_id: str, tenant: Tenant) -> Put:
@@ -89,7 +95,6 @@ def _changing(
     scope: Scope,
     facts: Facts,
     content: Content,
-    read: tuple[tuple[Entity, ...], tuple[Fact, ...]],
     *,
     commit: tuple[str, Outcome] | None,
     wipes: bool,
@@ -111,7 +116,7 @@ def _changing(
         puts.append(_commit_put(scope, root, *commit))
     due = _due(scope, root)
     held = 0 if before is None else before.facts
-    material = _material(scope, before, content, read)
+    material = _material(scope, before, content)
     plan = _plan(
         scope.tenant_id,
         facts.tenant,
@@ -135,9 +140,10 @@ def _scope_put(scope: Scope, content: Content) -> Put:
 
 
 def _session_put(scope: Scope, session: Session) -> Put:
-    properties = ["tenant_id", scope.tenant_id, "session_id", scope.session_id, "expires_at", session.expires_at_ms]
+    properties = ["tenant_id", scope.tenant_id, "session_id", scope.session_id, "namespaces", text(session.counts)]
+    ends = ["expires_at", session.expires_at_ms or 0, "revoked_at", session.revoked_at_ms or 0]
     where = session_key(scope.tenant_id, scope.session_id)
-    return ("SessionMemorySession", where, [*properties, "namespaces", text(session.counts)])
+    return ("SessionMemorySession", where, [*properties, *ends])
 
 
 def _commit_put(scope: Scope, root: Root, commit_id: str, outcome: Outcome) -> Put:
@@ -154,14 +160,10 @@ def place(scope: Scope) -> list[object]:
     return ["tenant_id", scope.tenant_id, "session_id", scope.session_id, "ns", scope.ns]
 
 
-def _material(
-    scope: Scope, before: Content | None, after: Content, read: tuple[tuple[Entity, ...], tuple[Fact, ...]]
-) -> dict[str, object]:
+def _material(scope: Scope, before: Content | None, after: Content) -> dict[str, object]:
     """The entities and edges that differ. What an edge ends at is written with it."""
-    owner, (entities, facts) = scope_key(scope), read
-    old_entities, old_facts = (
-        ((), ()) if before is None or not before.document else content_of(before.document.encode())
-    )
+    owner, (entities, facts) = scope_key(scope), after.content
+    old_entities, old_facts = ((), ()) if before is None else before.content
     known = {entity.id: entity for entity in old_entities}
     now = {entity.id: entity for entity in entities}
     shown = {} if before is None else {fact.id: fact for fact in old_facts if _shows(fact, before.written_at_ms)}

@@ -27,7 +27,7 @@ for (name in ['terms', 'answers']) schema.propertyKey(name).asText().valueSet().
 def vertices = [
     CodeSynapseSchema: [['version'], []],
     SessionMemoryTenant: [['tenant_id', 'version', 'roots', 'live_facts', 'quotas'], []],
-    SessionMemorySession: [['tenant_id', 'session_id', 'expires_at', 'namespaces'], []],
+    SessionMemorySession: [['tenant_id', 'session_id', 'expires_at', 'revoked_at', 'namespaces'], []],
     SessionMemoryRevocation: [['tenant_id', 'session_id', 'revoked_at'], []],
     SessionMemoryScope: [['tenant_id', 'session_id', 'ns', 'doc', 'revision', 'expires_at', 'closed', 'live_facts',
                           'facts', 'written_at', 'commit_ids'], []],

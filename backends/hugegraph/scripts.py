@@ -1,7 +1,7 @@
 """Every script that is sent: constants, so that the server compiles each once and no value can become code.
 
-Values travel as bindings. What is decided on is read by `has('key', …)`, through an index: reads by id go through the
-server's cache, into which a reader may put an old vertex back after a commit has replaced it there.
+Values travel as bindings. Vertices are read by `has('key', …)`, through an index, and never by id: reads by id go
+through the server's cache, which was seen to serve an old vertex after a commit.
 """
 
 PROBE = "org.apache.hugegraph.version.CoreVersion.VERSION.toString()"
@@ -31,8 +31,8 @@ synchronized (('codesynapse:' + lock).intern()) {
 APPLY = (
     _LOCKED
     % """
-        def held = g.V().hasLabel(guard_label).has('key', guard).values('version').toList()
-        if ((held.isEmpty() ? 0L : held[0] as long) != (expected as long)) return ['changed']
+        def held = g.V().hasLabel(guard_label).has('key', guard).toList()
+        if ((held.isEmpty() ? 0L : held[0].value('version')) != (expected as long)) return ['changed']
         for (u in unchanged) {
             def found = g.V().hasLabel(u[0]).has('key', u[1]).values(u[2]).toList()
             if ((found.isEmpty() ? '' : found[0]) != u[3]) return ['changed']
@@ -71,16 +71,16 @@ _ROWS = """
             found.isEmpty() ? null : names.collect { found[0].value(it) }
         }
 """
+_SESSION_ROW = "['expires_at', 'revoked_at', 'namespaces']"
 _SCOPE_ROW = "['ns', 'revision', 'expires_at', 'closed', 'live_facts', 'facts', 'written_at', 'commit_ids', 'doc']"
 
-# A scope for reading. The tombstone is read after the content: whoever removed it laid the tombstone with it.
+# A scope for reading. The session is read after the content: whoever removed it had laid the tombstone before.
 LOAD = f"""
 graph.tx().rollback()
 try {{
     {_ROWS}
     def content = one('SessionMemoryScope', scope, {_SCOPE_ROW})
-    [[content, one('SessionMemorySession', session, ['expires_at', 'namespaces']),
-      one('SessionMemoryRevocation', 'x' + session, ['revoked_at'])]]
+    [[content, one('SessionMemorySession', session, {_SESSION_ROW})]]
 }} finally {{
     graph.tx().rollback()
 }}
@@ -90,11 +90,9 @@ try {{
 FACTS = _LOCKED % (
     _ROWS
     + f"""
-        def kept = []
-        for (key in scopes) kept.add(one('SessionMemoryScope', key, {_SCOPE_ROW}))
         return [[one('SessionMemoryTenant', tenant, ['version', 'roots', 'live_facts', 'quotas']),
-                 one('SessionMemorySession', session, ['expires_at', 'namespaces']),
-                 one('SessionMemoryRevocation', 'x' + session, ['revoked_at']), kept]]
+                 one('SessionMemorySession', session, {_SESSION_ROW}),
+                 one('SessionMemoryScope', scope, {_SCOPE_ROW})]]
 """
 )
 

@@ -12,7 +12,7 @@ from codesynapse.backends.hugegraph.session import Plan, Server
 from codesynapse.contracts.commit import check_commit, check_readable
 from codesynapse.contracts.errors import CodeSynapseError, SessionExpired, StoreBusy, Unavailable
 from codesynapse.contracts.identity import Millis
-from codesynapse.contracts.memory import CommitId, Committed, Outcome, Revision, Scope, Snapshot, content_of
+from codesynapse.contracts.memory import CommitId, Committed, Outcome, Revision, Scope, Snapshot
 from codesynapse.contracts.quotas import Quotas
 
 ATTEMPTS_MAX = 1_000
@@ -33,7 +33,7 @@ class GremlinSessionMemory:
         content = await self._readable(scope, now_ms)
         if content is None:
             return Snapshot(scope=scope)
-        entities, facts = content_of(content.document.encode()) if content.document else ((), ())
+        entities, facts = content.content
         return Snapshot(
             scope=scope,
             revision=content.root.revision,
@@ -94,7 +94,7 @@ class GremlinSessionMemory:
     async def revoke(self, tenant_id: str, session_id: str, *, now_ms: Millis) -> int:
         any_scope = Scope(tenant_id=tenant_id, session_id=session_id, ns="default")
         async with self._server.queue(tenant_id):
-            while not (facts := await self._facts(any_scope)).session.revoked:
+            while (facts := await self._facts(any_scope)).session.revoked_at_ms is None:
                 await self._write(any_scope, facts, *plans.revoking(any_scope, facts, now_ms))
             removed = 0
             for ns, (_, held) in facts.session.counts.items():
@@ -130,14 +130,14 @@ class GremlinSessionMemory:
         return await self._facts(scope)
 
     async def _facts(self, scope: Scope) -> Facts:
-        ((tenant, session, revocation, (content,)),) = await self._server.run(
+        ((tenant, session, content),) = await self._server.run(
             scripts.FACTS,
             lock=tenant_key(scope.tenant_id),
             tenant=tenant_key(scope.tenant_id),
             session=session_key(scope.tenant_id, scope.session_id),
-            scopes=[scope_key(scope)],
+            scope=scope_key(scope),
         )
-        facts = Facts(tenant=tenant_of(tenant), session=session_of(session, revocation), content=content_row(content))
+        facts = Facts(tenant=tenant_of(tenant), session=session_of(session), content=content_row(content))
         self._held.put(scope, facts)
         return facts
 
@@ -160,14 +160,16 @@ class GremlinSessionMemory:
 
     async def _readable(self, scope: Scope, now_ms: Millis) -> Content | None:
         """What is held of a scope, if it may be read; an expired one is emptied on this access."""
-        ((row, session_row, revocation),) = await self._server.run(
-            scripts.LOAD, scope=scope_key(scope), session=session_key(scope.tenant_id, scope.session_id)
+        ((row, session_row),) = await self._server.run(
+            scripts.LOAD,
+            scope=scope_key(scope),
+            session=session_key(scope.tenant_id, scope.session_id),
         )
-        content, session = content_row(row), session_of(session_row, revocation)
+        content, session = content_row(row), session_of(session_row)
         try:
             check_readable(
                 None if content is None else content.root,
-                revoked=session.revoked,
+                revoked=session.revoked_at_ms is not None,
                 expires_at_ms=session.expires_at_ms,
                 now_ms=now_ms,
             )

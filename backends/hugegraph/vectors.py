@@ -5,6 +5,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 
 from codesynapse.backends.hugegraph import scripts
+from codesynapse.backends.hugegraph.held import Facts
 from codesynapse.backends.hugegraph.keys import scope_key, session_key, tenant_key
 from codesynapse.backends.hugegraph.plans import place
 from codesynapse.backends.hugegraph.session import Plan, Server
@@ -43,7 +44,9 @@ class GremlinVectorIndex:
         while not written:
             facts = await self._sessions.facts(scope)
             root = None if facts.content is None else facts.content.root
-            if facts.session.revoked or (root is not None and (root.closed or now_ms >= root.expires_at_ms)):
+            if facts.session.revoked_at_ms is not None or (
+                root is not None and (root.closed or now_ms >= root.expires_at_ms)
+            ):
                 return
             tenant = tenant_key(scope.tenant_id)
             plan = Plan(
@@ -75,6 +78,12 @@ class GremlinVectorIndex:
             return 0
         (removed,) = await self._server.run(scripts.SWEEP_VECTORS, now=now_ms, limit=limit)
         return int(removed)
+
+
+def _ended(facts: Facts, now_ms: Millis) -> bool:
+    root = None if facts.content is None else facts.content.root
+    over = root is not None and (root.closed or now_ms >= root.expires_at_ms)
+    return over or facts.session.revoked_at_ms is not None
 
 
 def _batches(records: Sequence[VectorRecord]) -> Iterator[list[tuple[str, str, list[object]]]]:
