@@ -35,13 +35,13 @@ def options_of(given: Mapping[str, str]) -> Options:
     """The options as they were given, checked. Raises Invalid that names the option, never its value."""
     only(given, "url", "database", "deadline_ms")
     parts = _parts(given.get("url", ""))
-    if parts.username is None and parts.password is not None:
+    if not parts.username and parts.password is not None:
         raise Invalid(field="url", limit=SHAPE)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     path = parts.path.strip("/")
     return Options(
         address=f"{parts.scheme}://{host}:{parts.port or PORT}",
-        user=None if parts.username is None else unquote(parts.username),
+        user=unquote(parts.username) if parts.username else None,
         password=unquote(parts.password or ""),
         database=given.get("database") or unquote(path) or DATABASE,
         deadline_ms=_deadline_ms(given),
