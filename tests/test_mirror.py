@@ -13,6 +13,7 @@ FOLDERS = ("backends", "contracts", "server")
 # What is tested elsewhere: a module, or a whole folder with a slash at its end, and the reason.
 ELSEWHERE = {
     "backends/memory/__init__.py": "opens the store; every test of the contract suite goes through it",
+    "backends/neo4j/__init__.py": "opens the store; every test of the contract suite goes through it",
     "backends/sqlite/__init__.py": "opens the store; every test of the contract suite goes through it",
     "contracts/plugin.py": "runs inside pytest; tests/test_contract.py uses it and a stranger's repository proves it",
     "contracts/suite/": "is itself tests; deliberately wrong stores prove that it finds their faults",

@@ -13,11 +13,9 @@ ON CREATE SET g.revision = 0, g.entities = 0, g.facts = 0, g.terms = 0, g.live_f
     g.lock = $lock
 ON MATCH SET g.lock = $lock
 """
-LOCK_AND_READ: LiteralString = """
-MERGE (g:MemoryRepository {tenant_id: $tenant, repository: $repository})
-ON CREATE SET g.revision = 0, g.entities = 0, g.facts = 0, g.terms = 0, g.live_facts = 0, g.live_terms = 0,
-    g.lock = $lock
-ON MATCH SET g.lock = $lock
+LOCK_AND_READ: LiteralString = (
+    LOCK
+    + """
 WITH g
 OPTIONAL MATCH (t:MemoryTenant {tenant_id: $tenant})
 WITH g, t.quotas AS quotas
@@ -32,6 +30,7 @@ RETURN quotas, facts_before, terms_before, live_before, live_terms_before, prese
     g.live_facts AS live_facts, g.live_terms AS live_terms,
     [key IN keys(g) WHERE key STARTS WITH 'commit_' AND g[key] STARTS WITH $commit | g[key]] AS kept
 """
+)
 KEPT: LiteralString = """
 MATCH (g:MemoryRepository {tenant_id: $tenant, repository: $repository})
 RETURN [key IN keys(g) WHERE key STARTS WITH 'commit_' AND g[key] STARTS WITH $commit | g[key]] AS kept

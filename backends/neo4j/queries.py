@@ -15,12 +15,10 @@ ON CREATE SET t.roots = 0, t.live_facts = 0, t.lock = $lock
 ON MATCH SET t.lock = $lock
 """
 
-# Read at a moment when nobody else writes for this tenant. `s[$slot]` would be the slot of one revision; all are looked
-# at, since a commit id may stand in any.
-LOCK_AND_READ: LiteralString = """
-MERGE (t:SessionMemoryTenant {tenant_id: $tenant})
-ON CREATE SET t.roots = 0, t.live_facts = 0, t.lock = $lock
-ON MATCH SET t.lock = $lock
+# Read while nobody else can write for this tenant. All slots of kept commits are looked at: an id may stand in any.
+LOCK_AND_READ: LiteralString = (
+    LOCK
+    + """
 WITH t
 OPTIONAL MATCH (r:SessionMemoryRevocation {tenant_id: $tenant, session_id: $session})
 WITH t, count(r) > 0 AS revoked
@@ -35,6 +33,7 @@ RETURN revoked, namespaces, session_facts, session_expires_at_ms,
     s.doc AS doc, s.written_at_ms AS written_at_ms,
     [key IN keys(s) WHERE key STARTS WITH 'commit_' AND s[key] STARTS WITH $commit | s[key]] AS kept
 """
+)
 
 # The root carries its content in one property, and that names its revision: a reader without a lock may see some
 # properties of a node as they were before a commit and others as they are behind it. The tombstone is looked at behind

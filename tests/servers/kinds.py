@@ -29,7 +29,9 @@ class Kind:
 
 def _neo4j(home: Path) -> Launched:
     server = neo4j.new(home)
-    return Launched(pid=server.launch().pid, url=server.url, options={"url": server.url})
+    # A fresh server answers slowly on a busy machine.
+    options = {"url": server.url, "deadline_ms": "60000"}
+    return Launched(pid=server.launch().pid, url=server.url, options=options)
 
 
 def _hugegraph(version: str) -> Callable[[Path], Launched]:
