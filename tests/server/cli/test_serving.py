@@ -15,7 +15,7 @@ import pytest
 from codesynapse.contracts.requirements import requirement
 from tests.integration.harness import command, environment, process, start
 
-WAIT_S = 30
+WAIT_S = 60
 
 
 async def first_key(home: Path) -> str:
