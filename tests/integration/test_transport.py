@@ -282,7 +282,7 @@ async def test_toolsets_are_chosen_by_header_or_query_and_a_hidden_tool_is_unkno
         transport = await running.open(await running.person())
         transport.extra = {"X-CodeSynapse-Toolsets": "test"}
         names = {tool["name"] for tool in (await transport.request("tools/list"))["result"]["tools"]}
-        assert names == {"say", "wait", "write", "steps"}
+        assert names == {"say", "wait", "write", "steps", "flood"}
         hidden = await transport.request("tools/call", {"name": "recall_context", "arguments": {"query": "x"}})
         assert hidden["error"]["code"] == -32602
         transport.extra, transport.url = {}, running.url + "?toolsets=graph"

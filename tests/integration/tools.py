@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,7 +50,7 @@ class Gate:
 
 
 def register_tools(services: Services) -> Gate:
-    """`say` answers its text, `wait` when the gate opens; `write` then remembers it; `steps` tells of progress."""
+    """`say` answers its text, `wait` when the gate opens; `write` then remembers it; `steps` and `flood` tell more."""
     gate = Gate()
 
     async def say(_: Execution, words: Words, __: ToolContext) -> Words:
@@ -75,7 +75,14 @@ def register_tools(services: Services) -> Gate:
         await gate.wait()
         return words
 
-    for handler in (say, wait, write, steps):
+    async def flood(_: Execution, words: Words, context: ToolContext) -> Words:
+        for step in range(words.count):
+            context.progress(step, None, "x" * 65_536)
+            await asyncio.sleep(0)
+        await gate.wait()
+        return words
+
+    for handler in (say, wait, write, steps, flood):
         services.toolbox.register(
             Tool(
                 name=handler.__name__,
@@ -173,3 +180,11 @@ def live_of(running: Product, transport: Transport) -> Any:
     assert transport.id is not None
     (live,) = [each for each in running.server.lives._table.values() if each.id == transport.id]
     return live
+
+
+async def until(running: Product, done: Callable[[], bool]) -> None:
+    """Give the server turns until something shows, each by an answered request."""
+    async with asyncio.timeout(HANG_S):
+        while not done():
+            async with running.http.get(running.base + "/healthz") as answer:
+                assert answer.status == 200
