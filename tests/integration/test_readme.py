@@ -124,10 +124,10 @@ def targets(page: Path) -> list[str]:
 
 
 def named_files(page: Path) -> list[str]:
-    """Files and folders of the repository that stand in code spans; `a` stands for any."""
+    """Files and folders of the repository that stand in code spans; `a` and `X` stand for any."""
     spans = re.findall(r"`([\w.*-]+(?:/[\w.*-]+)*/?)`", page.read_text(encoding="utf-8"))
     folders = ("server/", "backends/", "contracts/", "tests/", "docs/", "examples/", "requirements/")
-    return [span for span in spans if span.startswith(folders) and "/a/" not in span]
+    return [span for span in spans if span.startswith(folders) and not re.search("/[aX]/", span)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
