@@ -124,13 +124,6 @@ ENDINGS: dict[str, Callable[[World], list[str]]] = {
         *("user", "member", w.person.subject, "--withdraw"),
         *("--org", w.person.tenant),
     ],
-        "user",
-        "member",
-        w.person.subject,
-        "--withdraw",
-        "--org",
-        w.person.tenant,
-    ],
 }
 
 
