@@ -351,6 +351,17 @@ async def test_a_request_without_session_carries_its_revision_method_and_name() 
     assert (discover.headers["Mcp-Method"], "Mcp-Name" in discover.headers) == ("server/discover", False)
 
 
+async def test_what_is_not_found_without_a_session_is_an_error_and_no_lost_session() -> None:
+    meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+    async with fake() as server, launched(server.url) as client:
+        server.answers |= {"initialize": refuse(404, "no_endpoint"), "x": refuse(404, "no_method")}
+        assert (await client.ask("initialize", INITIALIZE))["error"]["data"]["code"] == "no_endpoint"
+        del server.answers["initialize"]
+        await client.open()
+        assert (await client.ask("x", meta))["error"]["data"]["code"] == "no_method"
+        assert len(await server.until(2, method="initialize")) == 2
+
+
 async def test_an_initialize_over_a_stream_opens_the_session_too() -> None:
     async def over_sse(http: web.Request, body: Any) -> web.StreamResponse:
         answer = opened(body, "transport-9")
