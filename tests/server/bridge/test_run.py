@@ -299,3 +299,16 @@ async def test_standard_error_tells_neither_ids_nor_keys_nor_addresses() -> None
     assert "could not be delivered" in said
     for secret in (KEY, SESSION, "transport-1", server.url):
         assert secret not in said
+
+
+async def test_a_call_that_is_sent_again_carries_the_id_of_its_first_try() -> None:
+    async with fake() as server, launched(server.url, session_id=None, new_thread=True) as client:
+        await client.open()
+        server.answers["tools/call"] = refuse(404, "transport_unknown")
+        await client.send(tool_call())
+        await server.until(1, method="tools/call")
+        del server.answers["tools/call"]
+        assert "result" in await client.read()
+        tries = await server.until(2, method="tools/call")
+        named = {each.headers["X-CodeSynapse-Session"] for each in tries}
+        assert named == {server.seen[0].body["session_id"]}
