@@ -203,3 +203,50 @@ async def test_without_the_execution_headers_memory_is_403():
         person = await running.person()
         answer = await ask(running, "GET", MEMORY, person.headers)
         assert (answer.status, answer.body["code"]) == (403, "execution_missing")
+
+
+async def test_a_registration_is_answered_with_the_identity_and_its_two_moments():
+    async with product() as running:
+        person, session_id = await running.person(), fresh()
+        answer = await ask(running, "POST", SESSIONS, person.headers, {"session_id": session_id})
+        assert answer.body == {
+            "tenant_id": person.tenant,
+            "subject_id": person.subject,
+            "session_id": session_id,
+            "parent_session_id": session_id,
+            "registered_at": "2027-01-15T08:00:00.000Z",
+            "expires_at": "2027-01-22T08:00:00.000Z",
+        }
+
+
+async def test_a_read_without_a_limit_answers_fifty_facts_and_with_one_up_to_512():
+    async with product() as running:
+        headers = await bound(running)
+        for start in (0, 50):
+            triples = [{**TRIPLE, "object": f"tea {number}"} for number in range(start, start + 50)]
+            await ask(running, "POST", MEMORY, headers, {"triples": triples})
+        counts = [
+            len((await ask(running, "GET", MEMORY + query, headers)).body["facts"]) for query in ("", "?limit=512")
+        ]
+        assert counts == [50, 100]
+
+
+async def test_triples_are_validated_and_keep_their_own_source_or_that_of_the_request():
+    async with product() as running:
+        headers = await bound(running)
+        triples = [TRIPLE, {**TRIPLE, "object": "milk", "source": "a letter"}]
+        written = await ask(running, "POST", MEMORY, headers, {"triples": triples, "source": "a book"})
+        assert {fact["object"]: fact["source"] for fact in written.body["facts"]} == {
+            "tea": "a book",
+            "milk": "a letter",
+        }
+        bare = await ask(running, "POST", MEMORY, headers, {"triples": [{**TRIPLE, "object": "juice"}]})
+        assert "source" not in bare.body["facts"][0]
+        for triple, field in (
+            ({**TRIPLE, "predicate": "Likes"}, "triples[0].predicate"),
+            ({**TRIPLE, "object": "a\nb"}, "triples[0].object"),
+            ({**TRIPLE, "valid_from": "soon"}, "triples[0].valid_from"),
+            ({**TRIPLE, "more": 1}, "triples[0]"),
+        ):
+            refused = await ask(running, "POST", MEMORY, headers, {"triples": [triple]})
+            assert (refused.status, refused.body["field"]) == (422, field)

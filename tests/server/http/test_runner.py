@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.harness import Product, product
+from tests.integration.harness import product
 from tests.integration.logs import logged
+from tests.integration.raw import HOST, exchanged
+from tests.integration.raw import MARK as MARKED
 
-MARK = b"q7MARKq7"
-HOST = b"Host: localhost\r\n"
+MARK = MARKED.encode()
 
 
 @pytest.fixture(autouse=True)
@@ -22,22 +22,6 @@ def logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
         assert "listening" in text.getvalue()
         assert MARK.decode() not in text.getvalue()
-
-
-async def exchanged(running: Product, sent: bytes) -> tuple[int, dict[str, object]]:
-    """Raw bytes over a connection of their own: the status and the JSON of the first answer."""
-    port = int(running.base.rpartition(":")[2])
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(sent)
-    async with asyncio.timeout(30):
-        head = await reader.readuntil(b"\r\n\r\n")
-        assert b"content-type: application/json" in head.lower()
-        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        body = await reader.readexactly(length)
-    writer.close()
-    assert MARK not in head + body
-    found: dict[str, object] = json.loads(body)
-    return int(head.split()[1]), found
 
 
 @pytest.mark.parametrize(
