@@ -7,6 +7,7 @@ from pathlib import Path
 
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.memory import Scope, Snapshot
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.app import open_ports
 from codesynapse.server.settings import Settings
 from tests.integration.cutting import FULL, Cut, CuttingProxy, Heard, cutting_proxy, dice, exchange, request_bytes
@@ -115,6 +116,7 @@ async def cut_early(proxy: CuttingProxy, transport: Transport, chance: random.Ra
     return await exchange(proxy, request, Cut(response=chance.randrange(1, sizes.first), reset=reset))
 
 
+@requirement("survive:disconnect")
 async def test_a_write_whose_line_breaks_before_the_first_event_is_whole_or_not_there(tmp_path: Path) -> None:
     chance = dice("cuts before the first event")
     async with product(store="sqlite", home=tmp_path, sse_retry_ms=RETRY_MS) as running:

@@ -169,6 +169,7 @@ async def by_command_line(home: Path) -> tuple[list[str], str]:
     return registered, said
 
 
+@requirement("home:several")
 async def test_a_server_three_stdio_processes_and_the_command_line_share_a_home_and_lose_nothing(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

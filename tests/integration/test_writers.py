@@ -59,6 +59,7 @@ async def test_64_writers_through_64_transports_of_one_session_lose_no_update(
             assert (revision, subjects) == (WRITERS, {f"writer {number}" for number in range(WRITERS)})
 
 
+@requirement("commits:expected")
 @pytest.mark.parametrize(("scope", "store"), PLACES)
 async def test_of_writers_who_expect_one_revision_exactly_one_wins_and_the_others_are_told_the_current_one(
     scope: str, store: str, tmp_path: Path
@@ -98,7 +99,7 @@ async def write_each(peer: StdioPeer, numbers: range) -> list[dict[str, Any]]:
     return [(await peer.next())["result"]["structuredContent"] for _ in numbers]
 
 
-@requirement("survive:disconnect")
+@requirement("commits:retry")
 async def test_64_writers_in_two_processes_on_one_namespace_lose_no_update(tmp_path: Path) -> None:
     errors: list[str] = []
     async with process(tmp_path) as server, aiohttp.ClientSession() as http:
