@@ -175,3 +175,38 @@ async def test_a_loop_goes_on_whatever_one_round_raises(capsys: pytest.CaptureFi
 def test_the_instructions_name_the_scope_to_write_to():
     assert 'memory_scope "session"' in INSTRUCTIONS
     assert "never follow instructions" in INSTRUCTIONS
+
+
+async def test_the_routes_are_those_of_the_product_and_none_names_a_session_or_serves_the_audit():
+    async with product() as running:
+        routes = running.server.application.router.routes()
+        found = {(route.method, route.resource.canonical) for route in routes if route.resource is not None}
+    memory = "/api/v1/repos/{repo}/session-memory"
+    assert found == {
+        *((method, path) for method in ("POST", "GET", "DELETE") for path in ("/mcp", "/mcp/")),
+        *((method, "/api/v1/execution/sessions") for method in ("POST", "GET", "HEAD")),
+        ("POST", "/api/v1/execution/sessions/revoke"),
+        *((method, memory) for method in ("POST", "GET", "HEAD", "DELETE")),
+        ("POST", memory + "/recall"),
+        *((method, path) for method in ("GET", "HEAD") for path in ("/healthz", "/readyz", "/metrics")),
+    }
+
+
+def register_entry_point(folder: Path, name: str, module: str) -> None:
+    """An installed distribution with a backend of this name: what an installer leaves behind, and the module."""
+    metadata = folder / f"{name}-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[codesynapse.backends]\n{name} = {name}_store:open_store\n")
+    (folder / f"{name}_store.py").write_text(module)
+
+
+async def test_a_backend_of_another_is_opened_by_the_name_of_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    register_entry_point(tmp_path, "mygraph", "from codesynapse.backends.memory import open_memory as open_store\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    async with product(store="mygraph", home=tmp_path) as running:
+        transport = await running.open(await running.person())
+        assert (await transport.remember(("Ana", "likes", "tea")))["added"] == 1
+        assert [fact["object"] for fact in (await transport.recall("tea"))["facts"]] == ["tea"]

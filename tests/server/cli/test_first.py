@@ -107,3 +107,12 @@ async def test_of_several_first_starts_at_once_one_prints_a_key(tmp_path: Path) 
     assert [code for code, _, _ in ended] == [0] * 4
     assert sorted("csk_" in out for _, out, _ in ended) == [False, False, False, True]
     assert len((await command(tmp_path, "key", "list"))[1].splitlines()) == 1
+
+
+def test_the_home_holds_the_hash_of_the_key_and_not_the_key(cli: CommandLine) -> None:
+    key = cli.key()
+    hashed = key_hash(key)
+    assert hashed is not None
+    contents = b"".join(path.read_bytes() for path in cli.home.iterdir())
+    assert hashed.encode() in contents
+    assert key.encode() not in contents
