@@ -1,7 +1,7 @@
 """Access that another process ends: open streams close within a second, and no event follows."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,22 +151,27 @@ async def test_a_command_beside_the_server_closes_open_streams_and_no_event_foll
             stream.close()
 
 
+async def listening(running: Product, person: Person) -> aiohttp.ClientResponse:
+    """The open standalone stream of a fresh session."""
+    transport = await running.open(person)
+    stream = await running.http.get(transport.url, headers=transport.all_headers())
+    assert stream.status == 200
+    return stream
+
+
+@requirement("streams:closed")
 async def test_an_expiry_closes_open_streams_by_the_clock_alone() -> None:
     async with product() as running:
-        transport = await running.open(await running.person())
-        other = await running.person()
+        ending = await listening(running, await running.person())
         running.clock.advance(days=6)  # type: ignore[attr-defined]
-        later = await running.open(other)
-        ending, going_on = [await running.http.get(each.url, headers=each.all_headers()) for each in (transport, later)]
+        # Six days later another one begins; a day after that, only the first one's seven days are over.
+        going_on = await listening(running, await running.person())
         running.clock.advance(days=1)  # type: ignore[attr-defined]
         async with asyncio.timeout(DEADLINE_S):
             assert [data for _, data in events_in(await rest_of(ending)) if data] == []
         assert not going_on.content.is_eof()
         ending.close()
         going_on.close()
-
-
-Ending = Callable[[Product, Person, str], Awaitable[None]]
 
 
 async def revoke_by_rest(running: Product, person: Person, session_id: str) -> None:
@@ -183,6 +188,7 @@ async def test_a_revocation_over_rest_closes_streams_at_once(monkeypatch: pytest
         session_id = await running.register(person)
         transport = await running.open(person, session_id)
         stream = await running.http.get(transport.url, headers=transport.all_headers())
+        assert stream.status == 200
         await revoke_by_rest(running, person, session_id)
         async with asyncio.timeout(DEADLINE_S):
             assert [data for _, data in events_in(await rest_of(stream)) if data] == []
