@@ -52,7 +52,23 @@ class Gate:
 def register_tools(services: Services) -> Gate:
     """`say` answers its text, `wait` when the gate opens; `write` then remembers it; `steps` and `flood` tell more."""
     gate = Gate()
+    for handler in (*_quiet(services, gate), *_telling(gate)):
+        services.toolbox.register(
+            Tool(
+                name=handler.__name__,
+                title=handler.__name__,
+                description="For tests.",
+                toolset="test",
+                arguments=Words,
+                answer=Words,
+                handler=handler,
+                read_only=True,
+            )
+        )
+    return gate
 
+
+def _quiet(services: Services, gate: Gate) -> tuple[Any, ...]:
     async def say(_: Execution, words: Words, __: ToolContext) -> Words:
         return words
 
@@ -66,6 +82,10 @@ def register_tools(services: Services) -> Gate:
         await services.engine.upsert(execution, "default", (triple,), source=None, expected_revision=None)
         return words
 
+    return say, wait, write
+
+
+def _telling(gate: Gate) -> tuple[Any, ...]:
     async def steps(_: Execution, words: Words, context: ToolContext) -> Words:
         for step in range(words.count):
             context.progress(step + 1, words.count, words.text)
@@ -82,20 +102,7 @@ def register_tools(services: Services) -> Gate:
         await gate.wait()
         return words
 
-    for handler in (say, wait, write, steps, flood):
-        services.toolbox.register(
-            Tool(
-                name=handler.__name__,
-                title=handler.__name__,
-                description="For tests.",
-                toolset="test",
-                arguments=Words,
-                answer=Words,
-                handler=handler,
-                read_only=True,
-            )
-        )
-    return gate
+    return steps, flood
 
 
 def call(request_id: object, tool: str, **arguments: Any) -> dict[str, Any]:
