@@ -130,3 +130,22 @@ def test_every_entry_point_loads(group: str) -> None:
     assert {name: point.value for name, point in ours.items()} == wanted
     for point in ours.values():
         assert point.load() is not None
+
+
+def test_the_distribution_the_command_and_the_import_root_have_one_name() -> None:
+    setup = read_setup()
+    commands = listed(setup, "options.entry_points", "console_scripts")
+    packages = listed(setup, "options", "packages")
+    names = {setup["metadata"]["name"], *(line.partition(" = ")[0] for line in commands)}
+    assert names | {package.partition(".")[0] for package in packages} == {"codesynapse"}
+
+
+def test_the_promised_extras_are_there_and_all_holds_those_of_a_running_server() -> None:
+    extras = read_setup()["options.extras_require"]
+    promised = {"neo4j", "hugegraph", "milvus", "postgres", "suite"}
+    assert promised | {"all"} <= set(extras)
+    for name in promised:
+        lines = listed(read_setup(), "options.extras_require", name)
+        assert all(re.fullmatch(r"[a-z0-9-]+>=[\d.]+", line) for line in lines), name
+    (everything,) = listed(read_setup(), "options.extras_require", "all")
+    assert set(re.fullmatch(r"codesynapse\[(.+)\]", everything)[1].split(",")) == promised  # type: ignore[index]
