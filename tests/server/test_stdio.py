@@ -331,6 +331,18 @@ async def test_a_client_that_does_not_read_is_not_read_from_without_bound():
         await sending
 
 
+@pytest.mark.parametrize("unwritten", [40, UNWRITTEN_MAX + 50])
+async def test_a_client_that_reads_no_more_does_not_keep_it_from_its_end(unwritten: int):
+    async with connected(shutdown_ms=1) as client:
+        await client.initialize()
+        # Answers far beyond what a pipe holds, and questions that fit into one.
+        client.send(*[json.dumps(request(1, "tools/list")).encode()] * unwritten)
+        assert (await client.answer())["id"] == 1
+        client.shell.stop()
+        async with asyncio.timeout(HANG_S):
+            await client.serving
+
+
 async def test_told_to_stop_it_ends_without_the_end_of_the_input():
     async with connected() as client:
         await client.initialize()
