@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from codesynapse.contracts.accounts import Level
+from codesynapse.server.http.requests import OFF_LOOP_BYTES
 from tests.integration.harness import Person, Product, fresh, product
 
 SESSIONS = "/api/v1/execution/sessions"
@@ -168,6 +169,18 @@ async def test_a_body_that_is_no_json_or_nests_too_deeply_is_422(path: str):
             answer = await ask(running, "POST", path, headers, body)
             assert (answer.status, answer.body["code"]) == (422, "invalid")
         assert answer.body["limit"] == "depth 64"
+
+
+@pytest.mark.parametrize("size", [OFF_LOOP_BYTES - 1_000, OFF_LOOP_BYTES + 1_000])
+async def test_a_large_body_is_refused_as_a_small_one(size: int):
+    async with product() as running:
+        headers = await bound(running)
+        answer = await ask(running, "POST", MEMORY + "/recall", headers, {"query": "x" * size})
+        assert (answer.status, answer.body["field"], answer.body["limit"]) == (422, "query", "<= 2000")
+        padded = b'{"query":"tea"' + b" " * size + b"}"
+        assert (await ask(running, "POST", MEMORY + "/recall", headers, padded)).status == 200
+        deep = b'{"query":' + b"[" * 65 + b" " * size
+        assert (await ask(running, "POST", MEMORY + "/recall", headers, deep)).body["limit"] == "depth 64"
 
 
 @pytest.mark.parametrize(("level", "status", "code"), [(None, 403, "repository_forbidden"), (Level.READ, 200, None)])

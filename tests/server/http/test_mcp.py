@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from codesynapse.server.http.mcp import OFF_LOOP_BYTES
+from codesynapse.server.http.requests import OFF_LOOP_BYTES
 from tests.integration.harness import Product, Transport, fresh, product
 from tests.integration.tools import call, register_tools, status_of
 
