@@ -27,11 +27,19 @@ def dice(name: str) -> random.Random:
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """How many bytes of the request and of the response pass before both directions end, by FIN or by RST."""
+    """How many bytes of the request and of the response pass before both directions end, by FIN or by RST.
+
+    behind: ends them behind these bytes of the response.
+    """
 
     request: int | None = None
     response: int | None = None
+    behind: bytes = b""
     reset: bool = False
+
+    def marked(self, part: bytes) -> int | None:
+        """Where a part of the response is cut."""
+        return part.index(self.behind) + len(self.behind) if self.behind and self.behind in part else None
 
 
 @dataclass
@@ -55,7 +63,9 @@ class CuttingProxy:
         up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self.target)
         pumps = {
             asyncio.create_task(pump(first, reader, up_writer, plan.request)),
-            asyncio.create_task(pump(b"", up_reader, writer, plan.response, self.marked)),
+            asyncio.create_task(
+                pump(b"", up_reader, writer, plan.response, plan.marked if plan.behind else self.marked)
+            ),
         }
         done, running = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         if any(each.result() for each in done):
