@@ -17,6 +17,12 @@ from tests.integration.tools import asking, status_of
 
 MEMORY = "/api/v1/repos/default/session-memory"
 TRIPLE = {"subject": "Ana", "predicate": "likes", "object": "tea"}
+ROUTES: list[tuple[str, str, object]] = [
+    ("GET", MEMORY, None),
+    ("POST", MEMORY, {"triples": [TRIPLE]}),
+    ("POST", MEMORY + "/recall", {"query": "tea"}),
+    ("DELETE", MEMORY, None),
+]
 
 
 async def rest(
@@ -104,13 +110,13 @@ async def test_an_administrator_without_a_session_or_without_a_grant_reads_and_w
         admin = await running.person(level=Level.ADMIN)
         secret, accounts = fresh("repo"), running.services.ports.accounts
         await accounts.create_repository(admin.tenant, secret, now_ms=running.clock())
-        for method, body in (("GET", None), ("POST", {"triples": [TRIPLE]}), ("DELETE", None)):
-            status, answer = await rest(running, method, MEMORY, admin.headers, body)
+        for method, path, body in ROUTES:
+            status, answer = await rest(running, method, path, admin.headers, body)
             assert (status, answer["code"]) == (403, "execution_missing")
             bound = admin.bound(await running.register(admin))
-            status, answer = await rest(running, method, MEMORY.replace("default", secret), bound, body)
+            status, answer = await rest(running, method, path.replace("default", secret), bound, body)
             assert (status, answer["code"]) == (403, "repository_forbidden")
-            assert (await rest(running, method, MEMORY, bound, body))[0] == 200
+            assert (await rest(running, method, path, bound, body))[0] == 200
         transport = await running.open(admin)
         for scope in ("session", "repository"):
             arguments = {"triples": [TRIPLE], "memory_scope": scope, "repo": secret}
