@@ -904,6 +904,12 @@ ROWS: tuple[Requirement, ...] = (
         ),
     ),
     Requirement(
+        id="rest:memory:shape",
+        promise="A read of session memory answers with its facts, its revision and whether it is closed.",
+        source="product.md, Shapes",
+        tests=("tests/server/http/test_api.py::test_facts_are_written_read_recalled_and_cleared",),
+    ),
+    Requirement(
         id="rest:memory:write",
         promise="`POST …/session-memory` validates and upserts triples with an optional source.",
         source="seed 0, Session and repository memory",
@@ -980,7 +986,6 @@ ROWS: tuple[Requirement, ...] = (
         tests=(
             "tests/server/memory/test_engine.py::test_a_cleared_namespace_reads_empty_refuses_writes_and_stays_closed",
             "contracts/suite/test_reopening.py::TestReopening::test_tombstones_and_caps_are_there",
-            "tests/server/http/test_api.py::test_facts_are_written_read_recalled_and_cleared",
         ),
     ),
     Requirement(
