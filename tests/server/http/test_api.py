@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from codesynapse.contracts.accounts import Level
+from codesynapse.server.http import api
 from codesynapse.server.http.requests import OFF_LOOP_BYTES
 from tests.integration.harness import Person, Product, fresh, product
 
@@ -172,15 +174,25 @@ async def test_a_body_that_is_no_json_or_nests_too_deeply_is_422(path: str):
 
 
 @pytest.mark.parametrize("size", [OFF_LOOP_BYTES - 1_000, OFF_LOOP_BYTES + 1_000])
-async def test_a_large_body_is_refused_as_a_small_one(size: int):
+async def test_a_large_body_is_refused_as_a_small_one_and_read_beside_the_loop(
+    size: int, monkeypatch: pytest.MonkeyPatch
+):
+    decoded, beside = api._decoded, []
+
+    def watched(body: bytes, kind: Any, deepest: int) -> Any:
+        beside.append(threading.current_thread() is not threading.main_thread())
+        return decoded(body, kind, deepest)
+
     async with product() as running:
         headers = await bound(running)
+        monkeypatch.setattr(api, "_decoded", watched)
         answer = await ask(running, "POST", MEMORY + "/recall", headers, {"query": "x" * size})
         assert (answer.status, answer.body["field"], answer.body["limit"]) == (422, "query", "<= 2000")
         padded = b'{"query":"tea"' + b" " * size + b"}"
         assert (await ask(running, "POST", MEMORY + "/recall", headers, padded)).status == 200
         deep = b'{"query":' + b"[" * 65 + b" " * size
         assert (await ask(running, "POST", MEMORY + "/recall", headers, deep)).body["limit"] == "depth 64"
+        assert beside == [size > OFF_LOOP_BYTES] * 3
 
 
 @pytest.mark.parametrize(("level", "status", "code"), [(None, 403, "repository_forbidden"), (Level.READ, 200, None)])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
 
+from codesynapse.server.http import mcp
 from codesynapse.server.http.requests import OFF_LOOP_BYTES
 from tests.integration.harness import Product, Transport, fresh, product
-from tests.integration.tools import call, register_tools, status_of
+from tests.integration.tools import call, live_of, register_tools, status_of
 
 
 async def refusal(running: Product, method: str, headers: dict[str, str], body: object = None) -> tuple[int, str]:
@@ -105,12 +107,34 @@ async def test_what_was_understood_is_answered_with_200_and_what_was_not_with_40
 
 
 @pytest.mark.parametrize("size", [OFF_LOOP_BYTES - 1_000, OFF_LOOP_BYTES + 1_000, 1_000_000])
-async def test_a_large_body_is_served_as_a_small_one(size: int):
+async def test_a_large_body_is_served_as_a_small_one_and_parsed_beside_the_loop(
+    size: int, monkeypatch: pytest.MonkeyPatch
+):
+    parse, beside = mcp.parse, []
+
+    def watched(body: bytes, *, deepest: int) -> Any:
+        beside.append(threading.current_thread() is not threading.main_thread())
+        return parse(body, deepest=deepest)
+
     async with product() as running:
         register_tools(running.services)
         transport = await running.open(await running.person())
+        monkeypatch.setattr(mcp, "parse", watched)
         result = await transport.call("say", {"text": "x" * size})
         assert len(result["structuredContent"]["text"]) == size
+        assert beside == [size > OFF_LOOP_BYTES]
+
+
+async def test_nothing_is_kept_of_an_answer_that_went_out_as_plain_json():
+    async with product() as running:
+        register_tools(running.services)
+        transport = await running.open(await running.person())
+        transport.accept = "application/json"
+        await transport.call("say", {"text": "x"})
+        assert live_of(running, transport).log.size_bytes == 0
+        transport.accept = "text/event-stream"
+        await transport.call("say", {"text": "x"})
+        assert live_of(running, transport).log.size_bytes > 0
 
 
 async def test_a_large_body_whose_session_ends_while_it_is_parsed_is_not_run(monkeypatch: pytest.MonkeyPatch):
