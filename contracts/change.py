@@ -207,11 +207,11 @@ class _Work:
         if triple.valid_from_ms is None and fact.current(self._now_ms):
             return structs.replace(fact, functional=functional)
         intervals = timeline.added(fact.intervals, start, end)
-        fact = structs.replace(fact, functional=functional, intervals=intervals)
-        if len(intervals) == len(self._facts[fact.id].intervals):
-            return fact
+        after = structs.replace(fact, functional=functional, intervals=intervals)
+        if not self._is_addition(fact, after):
+            return after
         return structs.replace(
-            fact,
+            after,
             recorded_at_ms=self._now_ms,
             source=triple.source or fact.source,
             origin_session_id=self._origin,

@@ -34,6 +34,7 @@ GROUP = "codesynapse.backends"
 REQUIRES = "contract_requires"
 WITHOUT = "contract_without"
 OPENED = "opened_backend"
+FIXTURES = "codesynapse.contracts.suite.fixtures"
 UNNAMED = "the contract suite was collected and no backend named: name a backend with --contract NAME"
 
 _pairs = re.compile(r"[a-z][a-z0-9_]*=").match
@@ -81,9 +82,8 @@ def pytest_configure(config: pytest.Config) -> None:
         text = text or os.environ.get(variable(name), "") or lines.get(name, "")
         config.stash[named_key][name] = Named(name, _opener(name), parsed(text))
     if asked:
-        from codesynapse.contracts.suite import fixtures
-
-        config.pluginmanager.register(fixtures, "codesynapse-contract-fixtures")
+        # By name: the suite imports this module, and modules do not import one another in a circle.
+        config.pluginmanager.import_plugin(FIXTURES)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from codesynapse.contracts.ledger import PENDING, Requirement, product, seed0, seed1
+from codesynapse.contracts.ledger import Requirement, product, seed0, seed1
 
-__all__ = ["ATTRIBUTE", "PENDING", "REQUIREMENTS", "ROWS_A_TEST_MAX", "Requirement", "requirement"]
+__all__ = ["ATTRIBUTE", "REQUIREMENTS", "ROWS_A_TEST_MAX", "Requirement", "requirement"]
 
 REQUIREMENTS: tuple[Requirement, ...] = (*seed0.ROWS, *seed1.ROWS, *product.ROWS)
 

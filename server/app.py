@@ -153,7 +153,7 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     """Build the services over open stores."""
     sessions = Sessions(ports.accounts, ports.session_memory, ports.vectors, clock)
     engine = SessionEngine(ports.session_memory, clock)
-    repository = RepositoryEngine(ports.repository, clock)
+    repository = RepositoryEngine(ports.repository, clock, sessions.recheck_writing)
     recall = Recall(engine, repository, clock)
     toolbox, metrics = Toolbox(), Metrics()
     register_graph_tools(toolbox, GraphTools(sessions, engine, repository, recall))

@@ -5,8 +5,11 @@ Key and id come from the environment. They were checked before anything was read
 
 import asyncio
 import os
+import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from codesynapse.contracts.errors import CodeSynapseError, TooManyCalls
 from codesynapse.contracts.identity import Cancellation
@@ -29,6 +32,7 @@ from codesynapse.server.mcp.messages import (
 from codesynapse.server.sessions.registry import Sessions, execution_of
 from codesynapse.server.tools.calls import Calls
 
+T = TypeVar("T")
 CHUNK = 64 * 1024
 CHUNKS_AHEAD = 8
 UNWRITTEN_MAX = 256
@@ -72,9 +76,10 @@ class StdioShell:
         source = _Input(read_fd)
         splitter = LineSplitter(self._limits.body_max_bytes)
         try:
-            while (chunk := await self._next(source)) is not None:
+            while (chunk := await self._unless_stopped(source.read())) is not None:
                 for line in splitter.feed(chunk):
-                    await output.room()
+                    if not output.has_room and not await self._unless_stopped(output.room()):
+                        break
                     await self._line(line, output)
             if self._running:
                 await asyncio.wait(set(self._running), timeout=self._limits.shutdown_ms / 1000)
@@ -82,17 +87,17 @@ class StdioShell:
             for task, (_, cancellation) in list(self._running.items()):
                 cancellation.cancel()
                 task.cancel()
-            await output.close()
+            await output.close(self._limits.shutdown_ms / 1000)
 
-    async def _next(self, source: "_Input") -> bytes | None:
-        """The next bytes; None at the end of the input or after `stop`."""
-        reading = asyncio.ensure_future(source.read())
+    async def _unless_stopped(self, work: Coroutine[Any, Any, T | None]) -> T | None:
+        """What some waiting brings; None after `stop`."""
+        waiting = asyncio.ensure_future(work)
         stopping = asyncio.ensure_future(self._stop.wait())
-        done, _ = await asyncio.wait({reading, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({waiting, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
-        if reading in done:
-            return reading.result()
-        reading.cancel()
+        if waiting.done():
+            return waiting.result()
+        waiting.cancel()
         return None
 
     async def _line(self, line: bytes | LineTooLong, output: "_Output") -> None:
@@ -214,45 +219,70 @@ class _Input:
 
 
 class _Output:
-    """Lines to a descriptor, in order, written by a thread, so that a slow reader never holds up the loop."""
+    """Lines to a descriptor, in order, written by a thread, so that a slow reader never holds up the loop.
+
+    The thread is a daemon as well: a client that reads no more must not keep the process from its end.
+    """
 
     def __init__(self, fd: int, broken: Callable[[], None]) -> None:
         self._fd = fd
         self._broken = broken
-        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._unwritten = 0
         self._room = asyncio.Event()
         self._room.set()
-        self._ended = False
-        self._task = asyncio.create_task(self._write_all())
+        self._ended = asyncio.Event()
+        threading.Thread(target=self._write_all, name="stdout", daemon=True).start()
 
     def write(self, payload: bytes) -> None:
         """Send one message; after the client has gone, nothing is kept for it."""
-        if self._ended:
+        if self._ended.is_set():
             return
-        self._lines.put_nowait(payload + b"\n")
-        if self._lines.qsize() >= UNWRITTEN_MAX:
+        self._lines.put(payload + b"\n")
+        self._unwritten += 1
+        if self._unwritten >= UNWRITTEN_MAX:
             self._room.clear()
 
-    async def room(self) -> None:
+    @property
+    def has_room(self) -> bool:
+        return self._room.is_set()
+
+    async def room(self) -> bool:
         """Wait until the client has read some of what it was sent."""
-        await self._room.wait()
+        return await self._room.wait()
 
-    async def close(self) -> None:
-        """Write what is left, then end."""
-        self._lines.put_nowait(None)
-        await self._task
+    async def close(self, timeout_s: float) -> None:
+        """Write what is left, as far as the client reads it in time."""
+        self._lines.put(None)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._ended.wait()
 
-    async def _write_all(self) -> None:
+    def _write_all(self) -> None:
         try:
-            while (line := await self._lines.get()) is not None:
-                await asyncio.to_thread(_write, self._fd, line)
-                if self._lines.qsize() < UNWRITTEN_MAX // 2:
-                    self._room.set()
+            while (line := self._lines.get()) is not None:
+                _write(self._fd, line)
+                self._loop.call_soon_threadsafe(self._written)
+            self._loop.call_soon_threadsafe(self._end)
         except OSError:
-            self._broken()
-        finally:
-            self._ended = True
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._break)
+        except RuntimeError:
+            pass  # The loop is gone: the process is ending.
+
+    def _written(self) -> None:
+        self._unwritten -= 1
+        if self._unwritten < UNWRITTEN_MAX // 2:
             self._room.set()
+
+    def _end(self) -> None:
+        self._ended.set()
+        self._room.set()
+
+    def _break(self) -> None:
+        self._end()
+        self._broken()
 
 
 def _write(fd: int, line: bytes) -> None:

@@ -15,6 +15,7 @@ ELSEWHERE = {
     "backends/memory/__init__.py": "opens the store; every test of the contract suite goes through it",
     "backends/neo4j/__init__.py": "opens the store; every test of the contract suite goes through it",
     "backends/sqlite/__init__.py": "opens the store; every test of the contract suite goes through it",
+    "contracts/ledger/": "the rows of the ledger; tests/test_requirements.py holds them to the documents and the tests",
     "contracts/plugin.py": "runs inside pytest; tests/test_contract.py uses it and a stranger's repository proves it",
     "contracts/suite/": "is itself tests; deliberately wrong stores prove that it finds their faults",
     "server/__main__.py": "calls the command line, which tests/server/cli tests",

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+# Modules that bear another name than the distribution that brings them.
+OTHER_NAMES = {"Stemmer": "pystemmer"}
 FOLDERS = ("backends", "contracts", "server")
 
 # Prints the top-level names that importing the given modules adds to a fresh interpreter.
@@ -95,7 +97,8 @@ def test_contracts_need_msgspec_alone() -> None:
     probe = subprocess.run([sys.executable, "-c", PROBE, *pure], capture_output=True, text=True, check=False)
     assert probe.returncode == 0, probe.stderr
     foreign = set(json.loads(probe.stdout)) - sys.stdlib_module_names
-    assert foreign <= {"codesynapse", "msgspec"}
+    # msgspec itself looks for typing_extensions, and does without.
+    assert foreign <= {"codesynapse", "msgspec", "typing_extensions"}
 
 
 def test_the_base_install_holds_all_that_the_server_imports() -> None:
@@ -104,7 +107,7 @@ def test_the_base_install_holds_all_that_the_server_imports() -> None:
         if path.parts[:2] in (("contracts", "plugin.py"), ("contracts", "suite")):
             continue  # the extra "suite"
         foreign = top_level_imports(path) - sys.stdlib_module_names - {"codesynapse"}
-        assert {name.lower() for name in foreign} <= base, path
+        assert {OTHER_NAMES.get(name, name.lower()) for name in foreign} <= base, path
 
 
 @pytest.mark.parametrize("name", ["base", "dev"])
@@ -127,3 +130,22 @@ def test_every_entry_point_loads(group: str) -> None:
     assert {name: point.value for name, point in ours.items()} == wanted
     for point in ours.values():
         assert point.load() is not None
+
+
+def test_the_distribution_the_command_and_the_import_root_have_one_name() -> None:
+    setup = read_setup()
+    commands = listed(setup, "options.entry_points", "console_scripts")
+    packages = listed(setup, "options", "packages")
+    names = {setup["metadata"]["name"], *(line.partition(" = ")[0] for line in commands)}
+    assert names | {package.partition(".")[0] for package in packages} == {"codesynapse"}
+
+
+def test_the_promised_extras_are_there_and_all_holds_those_of_a_running_server() -> None:
+    extras = read_setup()["options.extras_require"]
+    promised = {"neo4j", "hugegraph", "milvus", "postgres", "suite"}
+    assert promised | {"all"} <= set(extras)
+    for name in promised:
+        lines = listed(read_setup(), "options.extras_require", name)
+        assert all(re.fullmatch(r"[a-z0-9-]+>=[\d.]+", line) for line in lines), name
+    (everything,) = listed(read_setup(), "options.extras_require", "all")
+    assert set(re.fullmatch(r"codesynapse\[(.+)\]", everything)[1].split(",")) == promised  # type: ignore[index]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-# The tests of a row that are still to be named; tests/test_requirements.py fails as long as one is.
-PENDING: tuple[str, ...] = ()
-
 EVIDENCE = ("tests", "decision", "to_come", "not_testable")
 
 

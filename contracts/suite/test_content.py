@@ -72,6 +72,16 @@ class TestSize(OnSessionMemory):
             await chat.propose(chat.first(*numbered(513)), 1)
         assert (refusal.value.field, refusal.value.limit) == ("namespace_facts", 512)
 
+    async def test_as_many_entities_as_a_namespace_may_hold_fit_by_number(self, chat: Chat) -> None:
+        await chat.memory.set_quotas(chat.scope.tenant_id, Quotas(snapshot_bytes_max=200_000, namespace_facts_max=600))
+        pairs = [f"giver{number} gives taker{number}" for number in range(512)]
+        proposed = chat.first(*pairs)
+        await chat.propose(proposed, 0)
+        assert len((await chat.load()).entities) == 1_024
+        with pytest.raises(QuotaExceeded) as refusal:
+            await chat.propose(chat.first(*pairs, "giver0 gives more"), 1)
+        assert (refusal.value.field, refusal.value.limit) == ("namespace_entities", 1_024)
+
 
 class TestClosing(OnSessionMemory):
     """A cleared namespace reads empty, refuses writes and never opens again."""

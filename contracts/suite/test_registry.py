@@ -173,6 +173,19 @@ class TestRegistryCaps(OnAccounts):
         with pytest.raises(RetainedCapacity):
             await user.register(unique("session"), now_ms=made.binding.expires_at_ms)
 
+    async def test_at_the_retained_cap_no_tombstone_makes_room(self, user: User) -> None:
+        await self.cap(user, sessions_retained_max=2)
+        sessions = [unique("session") for _ in range(2)]
+        for session in sessions:
+            await user.register(session)
+            await user.revoke(session)
+        with pytest.raises(RetainedCapacity):
+            await user.register(unique("session"), now_ms=later(NOW, 100 * LIFETIME_MS))
+        assert {each.identity.session_id for each in await user.accounts.bindings(user.caller)} == set(sessions)
+        for session in sessions:
+            with pytest.raises(SessionRevoked):
+                await user.register(session)
+
     async def test_the_caps_are_of_the_organisation_and_not_of_the_user(self, user: User) -> None:
         await self.cap(user, sessions_active_max=1)
         colleague = await new_user(user.accounts, tenant_id=user.tenant_id)

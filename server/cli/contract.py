@@ -20,7 +20,9 @@ def contract(name: str, more: tuple[str, ...]) -> None:
     """
     missing = [module for module in SUITE_NEEDS if importlib.util.find_spec(module) is None]
     if missing:
-        click.echo("The suite needs pytest: install the distribution with its extra, codesynapse[suite].", err=True)
+        click.echo(
+            "The suite needs pytest: install codesynapse[suite]; in its repository: make contract STORE=NAME.", err=True
+        )
         sys.exit(2)
     # Named once: a project that switches the entry point off, as this repository does, gets the plugin as well.
     plugin = ("-p", "no:codesynapse", "-p", PLUGIN)

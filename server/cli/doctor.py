@@ -16,7 +16,7 @@ from codesynapse.server.app import Ports, Services, compose, open_ports, tls_con
 from codesynapse.server.cli.clients import check_client_file
 from codesynapse.server.cli.findings import Finding, ok, problem, report, warning
 from codesynapse.server.cli.reach import check_credential, check_server
-from codesynapse.server.settings import Settings, SettingsError, load
+from codesynapse.server.settings import Settings, SettingsError, load, masked_url
 from codesynapse.server.telemetry import configure_logging
 
 NOBODY = "doctor"
@@ -101,7 +101,10 @@ async def check_stores(settings: Settings, ports: Ports) -> list[Finding]:
         await ports.vectors.sweep(now_ms=moment, limit=1)
     schema = await asyncio.to_thread(_schema, settings) if "sqlite" in (settings.graph, settings.accounts) else ""
     stores = dict.fromkeys((settings.graph, settings.accounts))
-    findings = [ok("stores", f"{name} opens, reads and writes{schema if name == 'sqlite' else ''}") for name in stores]
+    findings = [
+        ok("stores", f"{masked_url(name)} opens, reads and writes{schema if name == 'sqlite' else ''}")
+        for name in stores
+    ]
     if settings.accounts == "memory":
         findings.append(warning("stores", "memory ends with its process; set CODESYNAPSE_GRAPH=sqlite to keep it"))
     elif not await ports.accounts.organizations():

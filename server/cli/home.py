@@ -1,4 +1,4 @@
-"""The lock that lets one `serve` run on a home. The stores themselves are safe for several processes."""
+"""Locks on a home: one `serve`, and one first start at a time. The stores themselves are safe for several processes."""
 
 import fcntl
 import os
@@ -19,17 +19,31 @@ def locked(home: str) -> Iterator[None]:
 
     Raises HomeTaken, and SettingsError for a home that cannot be written.
     """
-    folder = Path(home)
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(folder / "serve.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError:
-        raise SettingsError("CODESYNAPSE_HOME: this is not a folder that can be written.") from None
-    try:
+    with _opened(home, "serve.lock") as descriptor:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise HomeTaken from None
         yield
+
+
+@contextmanager
+def one_first_start(home: str) -> Iterator[None]:
+    """Wait for another process that makes the first accounts: two at once would each tell a key. Blocks."""
+    with _opened(home, "init.lock") as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _opened(home: str, name: str) -> Iterator[int]:
+    folder = Path(home)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        raise SettingsError("CODESYNAPSE_HOME: this is not a folder that can be written.") from None
+    try:
+        yield descriptor
     finally:
         os.close(descriptor)

@@ -11,7 +11,7 @@ from codesynapse.contracts.errors import CodeSynapseError, SessionExpired, Sessi
 from codesynapse.contracts.identity import valid_id
 from codesynapse.server.app import Server, Services, compose, listening, open_ports
 from codesynapse.server.cli.first import bootstrap, tell_key
-from codesynapse.server.cli.home import HomeTaken, locked
+from codesynapse.server.cli.home import HomeTaken, locked, one_first_start
 from codesynapse.server.cli.stores import command, services, settings_of
 from codesynapse.server.settings import Settings, SettingsError
 from codesynapse.server.stdio import StdioShell
@@ -46,7 +46,8 @@ async def _serve_until_told(settings: Settings) -> None:
         loop.add_signal_handler(number, ended.set)
     async with open_ports(settings) as ports:
         composed = compose(settings, ports)
-        key = await bootstrap(ports.accounts, composed.clock)
+        with one_first_start(settings.home):
+            key = await bootstrap(ports.accounts, composed.clock)
         async with listening(Server(composed)) as url:
             _welcome(url, key)
             await ended.wait()
@@ -75,7 +76,8 @@ def init(context: click.Context) -> None:
 async def _init(context: click.Context) -> None:
     settings = settings_of(context)
     async with services(settings) as running:
-        key = await bootstrap(running.ports.accounts, running.clock)
+        with one_first_start(settings.home):
+            key = await bootstrap(running.ports.accounts, running.clock)
     if key is None:
         click.echo("There are accounts already; a key is shown only when it is made: codesynapse key create.")
     else:

@@ -1,5 +1,6 @@
 """REST: registration, listing and revocation of chat sessions, and session memory (seed 0)."""
 
+import asyncio
 from typing import Annotated
 
 import msgspec
@@ -12,7 +13,7 @@ from codesynapse.contracts.errors import Invalid
 from codesynapse.contracts.identity import Execution
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.server.clock import Clock, rfc3339
-from codesynapse.server.http.requests import authorize, body_of, execution
+from codesynapse.server.http.requests import OFF_LOOP_BYTES, authorize, body_of, execution
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.messages import ProtocolError, check_depth
 from codesynapse.server.memory.engine import SessionEngine
@@ -171,11 +172,9 @@ class Api:
 
     async def _body(self, request: web.Request, kind: type[T]) -> T:
         body = await body_of(self._sessions, request, self._limits.body_max_bytes)
-        try:
-            check_depth(body, self._limits.json_depth_max)
-        except ProtocolError:
-            raise Invalid(field="body", limit=f"depth {self._limits.json_depth_max}") from None
-        return decode_arguments(body, kind)
+        if len(body) > OFF_LOOP_BYTES:
+            return await asyncio.to_thread(_decoded, body, kind, self._limits.json_depth_max)
+        return _decoded(body, kind, self._limits.json_depth_max)
 
     def _answer(self, running: Execution, view: object) -> web.Response:
         response = _json(view)
@@ -183,6 +182,14 @@ class Api:
         if expires_at_ms is not None:
             response.headers[EXPIRES_HEADER] = rfc3339(expires_at_ms)
         return response
+
+
+def _decoded(body: bytes, kind: type[T], deepest: int) -> T:
+    try:
+        check_depth(body, deepest)
+    except ProtocolError:
+        raise Invalid(field="body", limit=f"depth {deepest}") from None
+    return decode_arguments(body, kind)
 
 
 def _query(request: web.Request) -> ReadQuery:

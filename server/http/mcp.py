@@ -18,6 +18,7 @@ from codesynapse.server.http.errors import headers_of, status_of
 from codesynapse.server.http.following import Follower
 from codesynapse.server.http.live import Call, Live, Lives
 from codesynapse.server.http.requests import (
+    OFF_LOOP_BYTES,
     TRANSPORT_HEADER,
     VERSION_HEADER,
     accepts_stream,
@@ -48,8 +49,6 @@ from codesynapse.server.sessions.registry import Sessions, execution_of
 from codesynapse.server.tools.calls import Calls
 
 GONE = "The response is no longer kept; whether the call took effect must be looked up."
-OFF_LOOP_BYTES = 256 * 1024
-"""Bodies from this size on are parsed in a thread, so that one caller's megabytes do not delay the others."""
 
 
 class McpEndpoint:

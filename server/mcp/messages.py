@@ -4,7 +4,6 @@ Parameters stay raw until the method is known, and a request's id keeps its very
 """
 
 import re
-from collections.abc import Iterator
 from typing import Any, NewType
 
 import msgspec
@@ -72,7 +71,8 @@ NO_PARAMS = Raw(b"{}")
 _integer = re.compile(rb"-?(?:0|[1-9][0-9]{0,18})").fullmatch
 # Possessive, and one that never ends matches to the end of the text: each byte is looked at once, whatever is sent.
 _strings = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-_brackets = re.compile(rb"[][{}]")
+_OPENING = b"[{"
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _decode_one = msgspec.json.Decoder(_Envelope).decode
 _decode_many = msgspec.json.Decoder(list[Raw]).decode
 _decode_text = msgspec.json.Decoder(str).decode
@@ -84,14 +84,10 @@ def check_depth(body: bytes, deepest: int) -> None:
     if body.count(b"[") + body.count(b"{") <= deepest:
         return
     depth = 0
-    for bracket in _bracket_run(body):
-        depth += 1 if bracket in b"[{" else -1
+    for bracket in _strings.sub(b"", body).translate(None, _NO_BRACKETS):
+        depth += 1 if bracket in _OPENING else -1
         if depth > deepest:
             raise ProtocolError(INVALID_REQUEST, f"The body nests too deeply. Limit: {deepest}.")
-
-
-def _bracket_run(body: bytes) -> Iterator[bytes]:
-    return (match.group() for match in _brackets.finditer(_strings.sub(b"", body)))
 
 
 def parse(body: bytes, *, deepest: int) -> Message:

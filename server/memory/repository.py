@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -30,12 +30,17 @@ REINDEXED_MAX = 500
 """How many facts of an entity are found by an alias that it gains; more keep their older terms."""
 
 
+Recheck = Callable[[Execution, str], Awaitable[None]]
+"""Raises where an execution may no longer write to a repository."""
+
+
 class RepositoryEngine:
     """The durable graph, behind grants that the caller of these functions has checked."""
 
-    def __init__(self, graph: RepositoryGraph, clock: Clock) -> None:
+    def __init__(self, graph: RepositoryGraph, clock: Clock, recheck: Recheck) -> None:
         self._graph = graph
         self._clock = clock
+        self._recheck = recheck
         self._turns = Turns()
 
     async def upsert(
@@ -137,6 +142,8 @@ class RepositoryEngine:
         change = await self._change(execution, scope, known, applied)
         commit_id, now_ms = new_commit_id(), self._clock()
         require(execution, now_ms)  # A call that was cancelled by now writes nothing.
+        # A session's own memory carries its tombstone; this graph does not, and the call may have waited its turn.
+        await self._recheck(execution, scope.repository)
         try:
             return await self._graph.commit(
                 change, read_revision=known.revision, commit_id=commit_id, outcome=applied.outcome, now_ms=now_ms

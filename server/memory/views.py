@@ -21,9 +21,12 @@ from codesynapse.contracts.triples import (
 )
 from codesynapse.server.clock import from_rfc3339, rfc3339
 
-Name = Annotated[str, Meta(min_length=1, max_length=NAME_MAX)]
-TypeName = Annotated[str, Meta(max_length=TYPE_MAX)]
-Aliases = Annotated[list[Annotated[str, Meta(min_length=1, max_length=ALIAS_MAX)]], Meta(max_length=ALIASES_MAX)]
+Name = Annotated[str, Meta(min_length=1, max_length=NAME_MAX, description="Its name; case does not matter.")]
+TypeName = Annotated[str, Meta(max_length=TYPE_MAX, description="What it is, such as Person.")]
+Aliases = Annotated[
+    list[Annotated[str, Meta(min_length=1, max_length=ALIAS_MAX)]],
+    Meta(max_length=ALIASES_MAX, description="Its other names."),
+]
 Source = Annotated[str, Meta(max_length=SOURCE_MAX, description="Where it comes from, such as a file or a title.")]
 
 

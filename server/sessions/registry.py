@@ -117,6 +117,11 @@ class Sessions:
             raise SessionNotRegistered
         await self._accounts.recheck(identity, execution.key_id, now_ms=self._clock())
 
+    async def recheck_writing(self, execution: Execution, repository: str) -> None:
+        """Check again, right before a durable write, that it is still allowed."""
+        await self.recheck(execution)
+        await self.require_repository(execution, repository, Level.WRITE)
+
     async def require_repository(self, execution: Execution, repository: str, level: Level) -> None:
         """Raises RepositoryForbidden or GrantInsufficient. Asked for every call; nothing is remembered."""
         identity = require(execution, self._clock())

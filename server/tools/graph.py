@@ -31,7 +31,9 @@ SessionKey = Annotated[
     str,
     Meta(max_length=KEY_MAX, description="Hint that names your conversation; it does NOT filter stored data."),
 ]
-Triples = Annotated[list[TripleInput], Meta(min_length=1, max_length=TRIPLES_MAX)]
+Triples = Annotated[
+    list[TripleInput], Meta(min_length=1, max_length=TRIPLES_MAX, description="Statements, one fact each.")
+]
 Revision = Annotated[int, Meta(ge=0, description="Refuse unless this is the current revision.")]
 Query = Annotated[str, Meta(min_length=1, max_length=2_000, description="A question or key words.")]
 
@@ -54,7 +56,7 @@ class RecallArguments(Struct, forbid_unknown_fields=True, kw_only=True):
     """Arguments of `recall_context`."""
 
     query: Query
-    limit: Annotated[int, Meta(ge=1, le=50)] = 10
+    limit: Annotated[int, Meta(ge=1, le=50, description="Most facts.")] = 10
     repo: Repository = DEFAULT_REPOSITORY
     memory_scope: Annotated[
         Literal["session", "repository"],
@@ -74,7 +76,7 @@ class SearchArguments(Struct, forbid_unknown_fields=True, kw_only=True):
     labels: Annotated[
         list[Literal["MemoryEntity", "Node"]], Meta(max_length=2, description="Kinds of node; default: all.")
     ] = []
-    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+    limit: Annotated[int, Meta(ge=1, le=100, description="Most nodes of a page.")] = 20
     cursor: Annotated[str, Meta(max_length=2_048, description="next_cursor of the page before.")] | None = None
 
 
@@ -85,7 +87,7 @@ class SubgraphArguments(Struct, forbid_unknown_fields=True, kw_only=True):
         list[Annotated[str, Meta(min_length=1, max_length=256)]],
         Meta(min_length=1, max_length=20, description="Ids or names."),
     ]
-    depth: Annotated[int, Meta(ge=1, le=3)] = 1
+    depth: Annotated[int, Meta(ge=1, le=3, description="Steps away from them.")] = 1
     limit: Annotated[int, Meta(ge=1, le=300, description="Most edges.")] = 100
     repo: Repository = DEFAULT_REPOSITORY
 

@@ -137,3 +137,11 @@ def test_an_expiry_is_written_down_once_and_not_early() -> None:
     assert first == bound(expired_at_ms=END)
     assert observed(first, Millis(END + 1)) is first
     assert first.state(NOW) is BindingState.EXPIRED
+
+
+def test_the_1024th_active_and_the_65536th_retained_binding_are_the_last_by_default() -> None:
+    decide_registration(None, who(), RegistryUsage(active=1_023, retained=65_535), Quotas(), NOW)
+    with pytest.raises(ActiveCapacity):
+        decide_registration(None, who(), RegistryUsage(active=1_024, retained=1_024), Quotas(), NOW)
+    with pytest.raises(RetainedCapacity):
+        decide_registration(None, who(), RegistryUsage(active=0, retained=65_536), Quotas(), NOW)

@@ -198,6 +198,20 @@ def test_a_future_functional_value_leaves_the_current_one_until_then() -> None:
     assert held(graph, "Thun").current(Millis(500))
 
 
+def test_a_fact_that_was_closed_at_once_is_recorded_anew_when_it_holds_again() -> None:
+    gone = on(on(None, likes("tea", source="old")), likes("tea", retract=True, valid_from_ms=Millis(50)))
+    assert held(gone, "tea").intervals == ((NOW, NOW),)
+    back = on(gone, likes("tea", valid_from_ms=Millis(50), source="new"), now_ms=200, origin_session_id="s-9")
+    fact = held(back, "tea")
+    assert (fact.intervals, fact.recorded_at_ms, fact.source, fact.origin_session_id) == (
+        ((50, None),),
+        200,
+        "new",
+        "s-9",
+    )
+    assert counts(back) == (1, 0, 0, 0)
+
+
 def test_a_future_fact_that_is_asserted_now_becomes_current_and_counts_as_added() -> None:
     graph = on(on(None, likes("tea", valid_from_ms=Millis(500))), likes("tea"), now_ms=200)
     assert held(graph, "tea").intervals == ((200, None),)

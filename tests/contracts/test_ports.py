@@ -48,3 +48,12 @@ def test_each_port_is_a_feature_and_a_field_of_the_backend() -> None:
 def test_nothing_is_offered_unless_it_is_declared() -> None:
     assert not any(getattr(Features(), name) for name in Features.__struct_fields__)
     assert all(getattr(Backend(), name) is None for name in Backend.__struct_fields__)
+
+
+@pytest.mark.parametrize("commit", [ports.SessionMemory.commit, ports.RepositoryGraph.commit])
+def test_a_commit_names_what_it_read_and_a_commit_id_and_brings_no_caps(commit: typing.Callable[..., object]) -> None:
+    first, *named = [each for name, each in inspect.signature(commit).parameters.items() if name != "self"]
+    assert {each.name for each in named} == {"read_revision", "commit_id", "outcome", "now_ms"}
+    assert all(each.default is each.empty for each in (first, *named))
+    brought = typing.get_type_hints(commit)[first.name]
+    assert not [name for name in brought.__struct_fields__ if "quota" in name or name.endswith("_max")]

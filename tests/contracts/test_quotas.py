@@ -89,3 +89,19 @@ def test_what_would_pass_a_cap_is_refused_with_its_name(
     with pytest.raises(QuotaExceeded) as refusal:
         admit(usage, SMALL, new_root=new_root, facts_before=0, facts_after=after)
     assert (refusal.value.field, refusal.value.limit) == (field, limit)
+
+
+@pytest.mark.parametrize(
+    ("others", "cap"),
+    [
+        (Usage(session_facts=2_047), "session_facts"),
+        (Usage(tenant_facts=65_535), "tenant_facts"),
+        (Usage(tenant_roots=2_047), "tenant_roots"),
+    ],
+)
+def test_the_seeds_facts_and_roots_are_let_in_and_not_one_more(others: Usage, cap: str) -> None:
+    admit(others, Quotas(), new_root=True, facts_before=0, facts_after=1)
+    full = Usage(**{cap: getattr(others, cap) + 1})
+    with pytest.raises(QuotaExceeded) as refusal:
+        admit(full, Quotas(), new_root=True, facts_before=0, facts_after=1)
+    assert (refusal.value.field, refusal.value.limit) == (cap, getattr(full, cap))

@@ -6,7 +6,7 @@ import os
 import random
 import socket
 import struct
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,22 +27,34 @@ def dice(name: str) -> random.Random:
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """How many bytes of the request and of the response pass before both directions end, by FIN or by RST."""
+    """How many bytes of the request and of the response pass before both directions end, by FIN or by RST.
+
+    behind: ends them behind these bytes of the response.
+    """
 
     request: int | None = None
     response: int | None = None
+    behind: bytes = b""
     reset: bool = False
+
+    def marked(self, part: bytes) -> int | None:
+        """Where a part of the response is cut."""
+        return part.index(self.behind) + len(self.behind) if self.behind and self.behind in part else None
 
 
 @dataclass
 class CuttingProxy:
-    """Forwards to one port. A client's connection is cut as `plans` says for the client's own port."""
+    """Forwards to one port. A client's connection is cut as `plans` says for the client's own port.
+
+    marker: for clients whose ports nobody knows. The connection that first answers with these bytes is cut behind them.
+    """
 
     target: int
     plans: dict[int, Cut] = field(default_factory=dict)
     cuts: int = 0
     resets: int = 0
     port: int = 0
+    marker: bytes = b""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection. The client tells its plan before it sends, so the first byte is waited for."""
@@ -51,7 +63,9 @@ class CuttingProxy:
         up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self.target)
         pumps = {
             asyncio.create_task(pump(first, reader, up_writer, plan.request)),
-            asyncio.create_task(pump(b"", up_reader, writer, plan.response)),
+            asyncio.create_task(
+                pump(b"", up_reader, writer, plan.response, plan.marked if plan.behind else self.marked)
+            ),
         }
         done, running = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         if any(each.result() for each in done):
@@ -63,13 +77,34 @@ class CuttingProxy:
             end(side, reset=plan.reset)
         await asyncio.gather(*running, return_exceptions=True)
 
+    def marked(self, part: bytes) -> int | None:
+        """Where a part is cut; once."""
+        if not self.marker or self.marker not in part:
+            return None
+        end_of_marker = part.index(self.marker) + len(self.marker)
+        self.marker = b""
+        return end_of_marker
 
-async def pump(first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limit: int | None) -> bool:
-    """Forward at most `limit` bytes; whether the limit ended it."""
+
+def unmarked(_: bytes) -> int | None:
+    return None
+
+
+async def pump(
+    first: bytes,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    limit: int | None,
+    marked: Callable[[bytes], int | None] = unmarked,
+) -> bool:
+    """Forward at most `limit` bytes, or up to a marker; whether that ended it."""
     data, passed = first, 0
     with suppress(ConnectionError):
         while True:
             part = data if limit is None else data[: limit - passed]
+            if (end_of_marker := marked(part)) is not None:
+                writer.write(part[:end_of_marker])
+                return True
             writer.write(part)
             passed += len(part)
             if limit is not None and passed >= limit:

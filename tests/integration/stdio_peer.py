@@ -131,6 +131,6 @@ async def stdio_process(home: Path, person: Person, session_id: str, errors: lis
     try:
         yield peer
     finally:
-        out, err = await child.communicate()
+        out, err = await child.communicate(b"")  # Which ends its input.
         errors.append(err.decode())
         assert (child.returncode, out) == (0, b""), err.decode()

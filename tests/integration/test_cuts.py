@@ -5,10 +5,14 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from codesynapse.contracts.identity import Millis
+from msgspec import structs
+
+from codesynapse.contracts.identity import Execution, Millis
 from codesynapse.contracts.memory import Scope, Snapshot
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.app import open_ports
 from codesynapse.server.settings import Settings
+from codesynapse.server.tools.registry import ToolContext
 from tests.integration.cutting import FULL, Cut, CuttingProxy, Heard, cutting_proxy, dice, exchange, request_bytes
 from tests.integration.harness import START_MS, Person, Product, Transport, product
 
@@ -59,8 +63,10 @@ async def through_cuts(
     Every second resumed stream breaks as well, wherever it likes: from the first event on, an id is known.
     """
     request_id, request = write(transport, "counter", str(value))
-    at = chance.randrange(sizes.first, sizes.whole)
-    part = await exchange(proxy, request, Cut(response=at, reset=chance.random() < 0.5))
+    at, reset = chance.randrange(sizes.first, sizes.whole), chance.random() < 0.5
+    # Where the answer is whole and its stream is not: few bytes, so they get a share of their own.
+    at_the_end = Cut(behind=b"}}}\n\n", reset=reset)
+    part = await exchange(proxy, request, at_the_end if chance.random() < 0.2 else Cut(response=at, reset=reset))
     messages, last_id = part.messages, part.last_id
     assert last_id is not None
     while not part.ended:
@@ -106,6 +112,42 @@ async def test_every_response_arrives_exactly_once_through_cuts_behind_the_first
         assert 0 < proxy.resets < proxy.cuts
 
 
+def gated(running: Product) -> asyncio.Event:
+    """A tool beside the upsert that is the same and waits for this event first."""
+    gate, upsert = asyncio.Event(), running.services.toolbox.tool("upsert_graph_triples")
+
+    async def handler(execution: Execution, arguments: object, context: ToolContext) -> object:
+        await gate.wait()
+        return await upsert.handler(execution, arguments, context)
+
+    running.services.toolbox.register(structs.replace(upsert, name="gated_upsert", handler=handler))
+    return gate
+
+
+async def test_a_call_outlives_the_line_that_brought_it_and_its_answer_waits() -> None:
+    async with product(sse_retry_ms=RETRY_MS) as running, cutting_proxy(running.url) as proxy:
+        gate = gated(running)
+
+        async def broken_off(transport: Transport, number: int) -> str:
+            arguments = {"memory_scope": "session", "triples": triples("counter", "1")}
+            message = transport.message("tools/call", {"name": "gated_upsert", "arguments": arguments})
+            request = request_bytes("POST", transport.all_headers(), message)
+            part = await exchange(proxy, request, Cut(behind=b"data: \n\n", reset=number % 2 == 0))
+            assert part.messages == []
+            assert part.last_id is not None
+            return part.last_id
+
+        transports = [transport for _, transport in await opened(running, await running.person())]
+        ids = await asyncio.gather(*(broken_off(each, number) for number, each in enumerate(transports)))
+        assert proxy.cuts == SESSIONS
+        gate.set()
+        for transport, last_id in zip(transports, ids, strict=True):
+            headers = {**transport.all_headers(), "Last-Event-ID": last_id}
+            (answer,) = (await exchange(proxy, request_bytes("GET", headers), Cut())).messages
+            assert answer["result"]["structuredContent"]["added"] == FACTS
+            assert (await transport.recall("counter"))["revision"] == 1
+
+
 async def cut_early(proxy: CuttingProxy, transport: Transport, chance: random.Random, sizes: Sizes, name: str) -> Heard:
     """Write through a line that breaks in the request, or in the answer before its first event was whole."""
     _, request = write(transport, name, "there")
@@ -115,6 +157,7 @@ async def cut_early(proxy: CuttingProxy, transport: Transport, chance: random.Ra
     return await exchange(proxy, request, Cut(response=chance.randrange(1, sizes.first), reset=reset))
 
 
+@requirement("survive:disconnect")
 async def test_a_write_whose_line_breaks_before_the_first_event_is_whole_or_not_there(tmp_path: Path) -> None:
     chance = dice("cuts before the first event")
     async with product(store="sqlite", home=tmp_path, sse_retry_ms=RETRY_MS) as running:

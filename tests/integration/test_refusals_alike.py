@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.identity import Execution
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.tools.registry import Tool, ToolContext
 from tests.integration import refusals_content as content
 from tests.integration import refusals_world as ways
@@ -45,6 +46,7 @@ def in_body(ask: Ask, session_id: str) -> None:
     ask.body["session_id"] = session_id
 
 
+@requirement("refused:indistinct")
 @pytest.mark.parametrize("way", EXECUTION, ids=lambda way: way.__name__)
 async def test_a_foreign_session_live_or_dead_is_answered_like_one_that_never_existed(
     way: Way, monkeypatch: pytest.MonkeyPatch
@@ -59,6 +61,7 @@ async def test_a_foreign_session_live_or_dead_is_answered_like_one_that_never_ex
         assert await here.send(ask) == first
 
 
+@requirement("register:conflict")
 @pytest.mark.parametrize("way", [ways.register, ways.revoke], ids=lambda way: way.__name__)
 async def test_registering_and_revoking_foreign_ids_is_answered_with_one_body(
     way: Way, monkeypatch: pytest.MonkeyPatch
@@ -70,6 +73,7 @@ async def test_registering_and_revoking_foreign_ids_is_answered_with_one_body(
         assert others == [first] * (len(finds) - 1)
 
 
+@requirement("refused:repository")
 @pytest.mark.parametrize("way", [ways.post, ways.write, *MEMORY], ids=lambda way: way.__name__)
 async def test_a_repository_that_does_not_exist_is_answered_like_one_without_a_grant(
     way: Way, monkeypatch: pytest.MonkeyPatch
@@ -134,6 +138,7 @@ async def test_a_read_grant_still_remembers_in_the_session(monkeypatch: pytest.M
         assert (await here.send(ask)).refusal == {}
 
 
+@requirement("refused:order")
 async def test_the_credential_is_judged_first_then_the_transport_then_the_execution_then_the_arguments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -152,6 +157,7 @@ async def test_the_credential_is_judged_first_then_the_transport_then_the_execut
         assert heard == ["unauthenticated", "transport_unknown", "header_invalid", "repository_forbidden"]
 
 
+@requirement("retention:revoke:blocks")
 async def test_a_revoked_session_cannot_be_initialized_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     async with world(monkeypatch) as here:
         ask = await ways.initialize(here, "first")

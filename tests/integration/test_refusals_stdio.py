@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from codesynapse.contracts.accounts import Level, new_key
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.clock import ManualClock, system_clock
 from tests.integration.harness import Person, Product, command, environment, fresh, product
 from tests.integration.refusals_world import Overheard
@@ -106,6 +107,7 @@ async def started(home: Path, running: Product, change: Change) -> tuple[Environ
     return given, await command(home, "stdio", env=given)
 
 
+@requirement("stdio:refuses", "stdio:credentials")
 async def test_stdio_exits_with_2_and_names_the_variable_before_it_reads(tmp_path: Path) -> None:
     async with product(store="sqlite", home=tmp_path, clock=system_clock) as running:
         assert (await started(tmp_path, running, told()))[1] == (0, "", "")  # The twin: all is right.

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from codesynapse.contracts.errors import CodeSynapseError, SessionNotRegistered, Unauthenticated
 from codesynapse.contracts.identity import Execution
+from codesynapse.server import stdio
 from codesynapse.server.app import Services, compose
 from codesynapse.server.limits import Limits
 from codesynapse.server.settings import Settings
@@ -321,7 +322,14 @@ async def test_a_client_that_is_gone_ends_the_shell_whatever_is_unwritten():
             await client.serving
 
 
-async def test_a_client_that_does_not_read_is_not_read_from_without_bound():
+async def test_of_what_a_client_does_not_read_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch):
+    write, unwritten = stdio._Output.write, []
+
+    def watched(output: stdio._Output, payload: bytes) -> None:
+        write(output, payload)
+        unwritten.append(output._unwritten)
+
+    monkeypatch.setattr(stdio._Output, "write", watched)
     async with connected() as client:
         ping = json.dumps(request(1, "ping")).encode()
         sent = UNWRITTEN_MAX * 40
@@ -329,6 +337,19 @@ async def test_a_client_that_does_not_read_is_not_read_from_without_bound():
         for _ in range(sent):
             assert (await client.answer())["id"] == 1
         await sending
+        assert max(unwritten) == UNWRITTEN_MAX
+
+
+@pytest.mark.parametrize("unwritten", [40, UNWRITTEN_MAX + 50])
+async def test_a_client_that_reads_no_more_does_not_keep_it_from_its_end(unwritten: int):
+    async with connected(shutdown_ms=1) as client:
+        await client.initialize()
+        # Answers far beyond what a pipe holds, and questions that fit into one.
+        client.send(*[json.dumps(request(1, "tools/list")).encode()] * unwritten)
+        assert (await client.answer())["id"] == 1
+        client.shell.stop()
+        async with asyncio.timeout(HANG_S):
+            await client.serving
 
 
 async def test_told_to_stop_it_ends_without_the_end_of_the_input():

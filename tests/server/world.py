@@ -75,7 +75,7 @@ async def world() -> AsyncIterator[World]:
         await ports.accounts.create_repository(TENANT, REPO, now_ms=clock())
         sessions = Sessions(ports.accounts, ports.session_memory, ports.vectors, clock)
         engine = SessionEngine(ports.session_memory, clock)
-        repository = RepositoryEngine(ports.repository, clock)
+        repository = RepositoryEngine(ports.repository, clock, sessions.recheck_writing)
         recall = Recall(engine, repository, clock)
         yield World(ports=ports, clock=clock, sessions=sessions, engine=engine, repository=repository, recall=recall)
 

@@ -293,51 +293,6 @@ async def test_an_answer_that_is_none_becomes_an_error(body: bytes) -> None:
         assert "result" in await client.ask("ping")
 
 
-async def test_what_the_server_says_by_itself_is_relayed_and_its_stream_is_resumed() -> None:
-    async def standalone(http: web.Request, _: Any) -> web.StreamResponse:
-        last = int(http.headers.get("Last-Event-ID", "s.0").partition(".")[2])
-        response = await streaming(http)
-        await response.write(b"retry: 1\n" + event({**NOTE, "params": {"n": last + 1}}, f"s.{last + 1}"))
-        if last == 2:
-            await asyncio.Event().wait()
-        return response
-
-    async with fake() as server, launched(server.url) as client:
-        server.answers["GET"] = standalone
-        await client.open()
-        assert [(await client.read())["params"]["n"] for _ in range(3)] == [1, 2, 3]
-        gets = await server.until(3, "GET")
-        assert [each.headers.get("Last-Event-ID") for each in gets] == [None, "s.1", "s.2"]
-        assert {each.headers["Accept"] for each in gets} == {"text/event-stream"}
-
-
-async def test_a_standalone_stream_of_a_lost_transport_session_goes_on_in_a_new_one() -> None:
-    async def standalone(http: web.Request, body: Any) -> web.StreamResponse:
-        if http.headers["Mcp-Session-Id"] == "transport-1":
-            return await refuse(404, "transport_unknown")(http, body)
-        response = await streaming(http)
-        await response.write(event(NOTE, "s.1"))
-        await asyncio.Event().wait()
-        return response
-
-    async with fake() as server, launched(server.url) as client:
-        server.answers["GET"] = standalone
-        await client.open()
-        assert (await client.read())["method"] == "notifications/message"
-        gets = await server.until(2, "GET")
-        assert [each.headers["Mcp-Session-Id"] for each in gets] == ["transport-1", "transport-2"]
-
-
-async def test_a_server_without_a_standalone_stream_is_asked_once() -> None:
-    async with fake() as server, launched(server.url) as client:
-        await client.open()
-        await server.until(1, "GET")
-        for _ in range(3):
-            await client.ask("ping")
-        await client.ended()
-        assert len(await server.until(1, "GET")) == 1
-
-
 async def test_a_request_without_session_carries_its_revision_method_and_name() -> None:
     meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
     async with fake() as server, launched(server.url) as client:
@@ -349,6 +304,17 @@ async def test_a_request_without_session_carries_its_revision_method_and_name() 
     assert (call.headers["MCP-Protocol-Version"], call.headers["Mcp-Method"]) == ("2026-07-28", "tools/call")
     assert call.headers["Mcp-Name"] == "=?base64?Z3LDtsOfZQ==?="
     assert (discover.headers["Mcp-Method"], "Mcp-Name" in discover.headers) == ("server/discover", False)
+
+
+async def test_what_is_not_found_without_a_session_is_an_error_and_no_lost_session() -> None:
+    meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+    async with fake() as server, launched(server.url) as client:
+        server.answers |= {"initialize": refuse(404, "no_endpoint"), "x": refuse(404, "no_method")}
+        assert (await client.ask("initialize", INITIALIZE))["error"]["data"]["code"] == "no_endpoint"
+        del server.answers["initialize"]
+        await client.open()
+        assert (await client.ask("x", meta))["error"]["data"]["code"] == "no_method"
+        assert len(await server.until(2, method="initialize")) == 2
 
 
 async def test_an_initialize_over_a_stream_opens_the_session_too() -> None:

@@ -85,8 +85,9 @@ async def test_what_follows_an_initialize_waits_for_the_session_that_it_opens() 
         await client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         await client.send(request("ping", request_id=1))
         assert [(await client.read())["id"] for _ in range(2)] == [0, 1]
-        methods = [each.method for each in server.seen if each.path == "/mcp" and each.verb == "POST"]
-        assert methods == ["initialize", "notifications/initialized", "ping"]
+        posts = [each for each in server.seen if each.path == "/mcp" and each.verb == "POST"]
+        assert [each.method for each in posts] == ["initialize", "notifications/initialized", "ping"]
+        assert [each.headers.get("Mcp-Session-Id") for each in posts] == [None, "transport-1", "transport-1"]
 
 
 async def test_a_cancellation_is_forwarded_while_the_call_still_streams_and_nothing_answers_it() -> None:
@@ -112,6 +113,25 @@ async def test_a_cancellation_is_forwarded_while_the_call_still_streams_and_noth
         assert sent[0].body["params"] == {"requestId": "c"}
         assert (await client.ask("ping"))["id"] == 1
         assert await client.ended() == 0
+
+
+async def test_a_cancellation_follows_its_call_and_never_overtakes_it() -> None:
+    taken = asyncio.Event()
+
+    async def slowly_taken(http: web.Request, body: Any) -> web.StreamResponse:
+        await taken.wait()
+        return await hang(http, body)
+
+    async with fake() as server, launched(server.url, finish_s=0.01) as client:
+        await client.open()
+        server.answers["tools/call"] = slowly_taken
+        await client.send(tool_call("c"))
+        await server.until(1, method="tools/call")
+        await client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "c"}})
+        await client.ask("ping")
+        assert not [each for each in server.seen if each.method == "notifications/cancelled"]
+        taken.set()
+        await server.until(1, method="notifications/cancelled")
 
 
 async def test_a_call_that_was_cancelled_before_the_server_got_it_is_never_sent() -> None:
@@ -279,3 +299,16 @@ async def test_standard_error_tells_neither_ids_nor_keys_nor_addresses() -> None
     assert "could not be delivered" in said
     for secret in (KEY, SESSION, "transport-1", server.url):
         assert secret not in said
+
+
+async def test_a_call_that_is_sent_again_carries_the_id_of_its_first_try() -> None:
+    async with fake() as server, launched(server.url, session_id=None, new_thread=True) as client:
+        await client.open()
+        server.answers["tools/call"] = refuse(404, "transport_unknown")
+        await client.send(tool_call())
+        await server.until(1, method="tools/call")
+        del server.answers["tools/call"]
+        assert "result" in await client.read()
+        tries = await server.until(2, method="tools/call")
+        named = {each.headers["X-CodeSynapse-Session"] for each in tries}
+        assert named == {server.seen[0].body["session_id"]}

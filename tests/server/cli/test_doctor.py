@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from aiohttp.test_utils import unused_port
 
+from codesynapse.server.app import open_ports
+from codesynapse.server.cli.doctor import check_stores
+from codesynapse.server.settings import Settings
 from tests.integration.harness import command, process
 from tests.server.cli.conftest import CommandLine
 
@@ -143,3 +146,11 @@ async def test_beside_a_running_server_all_is_well_and_no_secret_is_printed(tmp_
     assert [line.partition(":")[0] for line in out.splitlines()] == ["ok"] * 6
     assert running.key not in out
     assert "4711" not in out
+
+
+async def test_a_store_that_is_named_by_a_url_is_told_without_its_password() -> None:
+    settings = Settings(graph="graph://ana:hunter2@example.org", accounts="memory")
+    async with open_ports(Settings(graph="memory", accounts="memory")) as ports:
+        told = [finding.text for finding in await check_stores(settings, ports)]
+    assert any("graph://ana:***@example.org opens" in text for text in told)
+    assert not any("hunter2" in text for text in told)

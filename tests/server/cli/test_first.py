@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from codesynapse.contracts.accounts import Level, key_hash
 from codesynapse.contracts.ports import Accounts
 from codesynapse.server.cli.first import ORGANIZATION, USER, bootstrap, issue_key, tell_key
 from codesynapse.server.clock import ManualClock
+from tests.integration.harness import command
 from tests.server.cli.conftest import CommandLine
 
 NOW = 1_800_000_000_000
@@ -97,3 +100,19 @@ def test_init_prints_a_key_once(cli: CommandLine) -> None:
     assert cli.ok("init").startswith("CODESYNAPSE_API_KEY=csk_")
     assert "csk_" not in cli.ok("init")
     assert len(cli.rows("key", "list")) == 1
+
+
+async def test_of_several_first_starts_at_once_one_prints_a_key(tmp_path: Path) -> None:
+    ended = await asyncio.gather(*(command(tmp_path, "init") for _ in range(4)))
+    assert [code for code, _, _ in ended] == [0] * 4
+    assert sorted("csk_" in out for _, out, _ in ended) == [False, False, False, True]
+    assert len((await command(tmp_path, "key", "list"))[1].splitlines()) == 1
+
+
+def test_the_home_holds_the_hash_of_the_key_and_not_the_key(cli: CommandLine) -> None:
+    key = cli.key()
+    hashed = key_hash(key)
+    assert hashed is not None
+    contents = b"".join(path.read_bytes() for path in cli.home.iterdir())
+    assert hashed.encode() in contents
+    assert key.encode() not in contents

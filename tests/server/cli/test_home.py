@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import stat
+import threading
 from pathlib import Path
 
 import pytest
 
-from codesynapse.server.cli.home import HomeTaken, locked
+from codesynapse.server.cli.home import HomeTaken, locked, one_first_start
 from codesynapse.server.settings import SettingsError
 
 
@@ -39,3 +40,25 @@ def test_a_home_that_is_a_file_is_refused_by_its_setting(tmp_path: Path) -> None
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match=r"^CODESYNAPSE_HOME: "), locked(str(tmp_path / "file")):
         raise AssertionError("a file was locked as a home")
+
+
+def test_a_first_start_waits_for_another(tmp_path: Path) -> None:
+    entered, order = threading.Event(), []
+
+    def second() -> None:
+        entered.set()
+        with one_first_start(str(tmp_path)):
+            order.append("second")
+
+    with one_first_start(str(tmp_path)):
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        entered.wait()
+        order.append("first")
+    waiting.join()
+    assert order == ["first", "second"]
+
+
+def test_a_first_start_beside_a_server_does_not_wait_for_its_end(tmp_path: Path) -> None:
+    with locked(str(tmp_path)), one_first_start(str(tmp_path)):
+        pass

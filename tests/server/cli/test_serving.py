@@ -15,7 +15,7 @@ import pytest
 from codesynapse.contracts.requirements import requirement
 from tests.integration.harness import command, environment, process, start
 
-WAIT_S = 30
+WAIT_S = 60
 
 
 async def first_key(home: Path) -> str:
@@ -153,3 +153,15 @@ async def test_serve_ends_cleanly_when_it_is_told_to(tmp_path: Path, told: signa
     os.kill(running.child.pid, told)
     async with asyncio.timeout(WAIT_S):
         assert await running.child.wait() == 0
+
+
+async def test_the_lines_for_a_client_start_a_bridge_and_name_no_session(tmp_path: Path) -> None:
+    running = await start(tmp_path)
+    assert running.child.stdout is not None
+    running.child.terminate()
+    said = (await running.child.stdout.read()).decode()
+    await running.child.wait()
+    assert f"  codesynapse bridge --url {running.url} --thread new\n" in said
+    assert "CODESYNAPSE_API_KEY" in said
+    for static in ("X-CodeSynapse", "CODESYNAPSE_SESSION_ID", "Authorization", "csk_"):
+        assert static not in said

@@ -251,3 +251,11 @@ async def test_a_turn_is_given_back_by_who_is_cancelled_while_waiting():
 
 def test_commit_ids_differ():
     assert len({new_commit_id() for _ in range(1_000)}) == 1_000
+
+
+async def test_an_upsert_that_only_adds_an_alias_or_a_type_counts_as_unchanged_and_costs_a_revision(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    await upsert(here.engine, execution, TEA)
+    named = await upsert(here.engine, execution, triple("Ana", "likes", "tea", object_aliases=("chai",)))
+    again = await upsert(here.engine, execution, triple("Ana", "likes", "tea", object_aliases=("chai",)))
+    assert [(each.added, each.unchanged, each.revision) for each in (named, again)] == [(0, 1, 2), (0, 1, 2)]

@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import UNSET
 
-from codesynapse.contracts.errors import Invalid, RevisionConflict
+from codesynapse.contracts.accounts import Level
+from codesynapse.contracts.errors import GrantInsufficient, Invalid, RevisionConflict, SessionRevoked
+from codesynapse.contracts.repository import RepositoryScope
 from codesynapse.server.memory.views import Found
 from tests.server.world import REPO, TENANT, World, triple, upsert, world
 
@@ -173,3 +175,26 @@ async def test_an_entity_that_gains_an_alias_is_found_by_it_through_its_older_fa
     await upsert(here.repository, execution, triple("New York", "has", "museum", subject_aliases=("Gotham",)))
     found = await here.repository.candidates(execution, REPO, ["gotham"], history=False)
     assert len(found.slice.facts) == 2
+
+
+async def test_a_write_whose_session_is_revoked_while_it_waits_its_turn_leaves_nothing(here: World):
+    ana = await here.user("ana")
+    execution, other = await here.execution(ana, "s"), await here.execution(ana, "t")
+    async with here.repository._turns.of(RepositoryScope(tenant_id=TENANT, repository=REPO)):
+        waiting = asyncio.create_task(upsert(here.repository, execution, triple("Ana", "likes", "tea")))
+        await asyncio.sleep(0)
+        await here.sessions.revoke(ana, "s")
+    with pytest.raises(SessionRevoked):
+        await waiting
+    assert names(await search(here, other, "")) == []
+
+
+async def test_a_write_whose_grant_is_withdrawn_while_it_waits_its_turn_leaves_nothing(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    async with here.repository._turns.of(RepositoryScope(tenant_id=TENANT, repository=REPO)):
+        waiting = asyncio.create_task(upsert(here.repository, execution, triple("Ana", "likes", "tea")))
+        await asyncio.sleep(0)
+        await here.ports.accounts.set_grant(TENANT, REPO, "ana", Level.READ, now_ms=here.clock())
+    with pytest.raises(GrantInsufficient):
+        await waiting
+    assert names(await search(here, execution, "")) == []

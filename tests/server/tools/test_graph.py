@@ -123,3 +123,73 @@ async def test_found_nodes_and_edges_have_their_shapes(here: World):
     around = await call(here, execution, "query_subgraph")
     assert [set(edge) for edge in around["edges"]] == [{"id", "source", "target", "predicate"}]
     assert around["truncated"] is False
+
+
+def described(member: dict[str, Any]) -> bool:
+    """Whether a parameter says what it means; one that may be absent says so in its type."""
+    kinds = [kind for kind in member.get("anyOf", []) if kind != {"type": "null"}]
+    return bool(member.get("description")) or (bool(kinds) and all(kind.get("description") for kind in kinds))
+
+
+async def test_every_tool_has_a_title_annotations_and_a_description_of_itself_and_each_parameter(here: World):
+    for tool in toolbox(here).catalog.visible(None):
+        assert tool["title"]
+        assert tool["description"]
+        assert {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} <= set(tool["annotations"])
+        parts = [tool["inputSchema"], *tool["inputSchema"].get("$defs", {}).values()]
+        assert [part["additionalProperties"] for part in parts] == [False] * len(parts)
+        members = [(name, member) for part in parts for name, member in part["properties"].items()]
+        assert [name for name, member in members if not described(member)] == []
+
+
+# Tool, argument, its default (None: it is required), and what it may be.
+NUMBERS = [
+    ("recall_context", "limit", 10, 1, 50),
+    ("search_graph_nodes", "limit", 20, 1, 100),
+    ("query_subgraph", "limit", 100, 1, 300),
+    ("query_subgraph", "depth", 1, 1, 3),
+]
+LISTS = [("query_subgraph", "nodes", ["Ana"], 20), ("upsert_graph_triples", "triples", [TRIPLE], 50)]
+
+
+@pytest.mark.parametrize(("name", "argument", "default", "least", "most"), NUMBERS)
+async def test_a_number_has_the_promised_default_and_bounds(
+    here: World, name: str, argument: str, default: int, least: int, most: int
+):
+    kind = toolbox(here).tool(name).arguments
+    assert getattr(decode_arguments(msgspec.json.encode(CALLS[name]), kind), argument) == default
+    for good in (least, most):
+        decode_arguments(msgspec.json.encode({**CALLS[name], argument: good}), kind)
+    for bad in (least - 1, most + 1):
+        with pytest.raises(CodeSynapseError, match=f"Field: {argument}"):
+            decode_arguments(msgspec.json.encode({**CALLS[name], argument: bad}), kind)
+
+
+@pytest.mark.parametrize(("name", "argument", "one", "most"), LISTS)
+async def test_a_list_has_at_least_one_member_and_at_most_the_promised_number(
+    here: World, name: str, argument: str, one: list[Any], most: int
+):
+    kind = toolbox(here).tool(name).arguments
+    for good in (one, one * most):
+        decode_arguments(msgspec.json.encode({**CALLS[name], argument: good}), kind)
+    for bad in ([], one * (most + 1)):
+        with pytest.raises(CodeSynapseError, match=f"Field: {argument}"):
+            decode_arguments(msgspec.json.encode({**CALLS[name], argument: bad}), kind)
+
+
+async def test_without_a_limit_ten_facts_are_recalled(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    triples = [{**TRIPLE, "object": f"tea {number}"} for number in range(12)]
+    await call(here, execution, "upsert_graph_triples", memory_scope="session", triples=triples)
+    recalled = await call(here, execution, "recall_context")
+    assert (len(recalled["facts"]), recalled["revision"]) == (10, 1)
+
+
+async def test_search_and_subgraph_read_the_repository_and_nothing_of_a_session(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    await call(here, execution, "upsert_graph_triples", memory_scope="session")
+    assert (await call(here, execution, "search_graph_nodes"))["nodes"] == []
+    assert (await call(here, execution, "query_subgraph"))["edges"] == []
+    await call(here, execution, "upsert_graph_triples")
+    assert [node["name"] for node in (await call(here, execution, "search_graph_nodes"))["nodes"]] == ["Ana"]
+    assert len((await call(here, execution, "query_subgraph"))["edges"]) == 1
