@@ -15,7 +15,9 @@ BIN := .venv/bin
 UV := $(BOOT)/bin/uv
 ARGS ?=
 STORE ?= memory
-STORES := memory sqlite
+STORES := memory sqlite neo4j
+# Stores that a server of their own keeps; the others need Python alone.
+SERVED := neo4j
 # Workers of pytest; 0 runs all in one process, for a debugger.
 WORKERS ?= 2
 # Idle workers take over tests of busy ones. Snapshots are compared only: parallel workers cannot rewrite them.
@@ -25,16 +27,22 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapsho
 install = if [ -x $(UV) ]; then $(UV) pip install --quiet --python $(BIN)/python --compile-bytecode $(1); \
 	else $(BOOT)/bin/python -m pip --python $(BIN)/python install --quiet --disable-pip-version-check $(1); fi
 
-.PHONY: help setup serve test test-all contract lint format bench-mcp lock clean
+.PHONY: help setup serve servers servers-stop test test-all contract lint format bench-mcp lock clean
 
 help: ## list the commands
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '  make %-11s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
 
-setup: ## install what needs rights on the machine (nothing yet)
-	@echo "Nothing to set up: both embedded stores need Python alone."
+setup: ## install what needs rights on the machine: Java, Maven, curl and unzip, for the graph servers
+	@$(PYTHON) -m tests.servers.tools
 
 serve: .venv/base.stamp ## start the server; make serve ARGS="--port 0"
 	@exec $(BIN)/codesynapse serve $(ARGS)
+
+servers: .venv/dev.stamp ## start the graph servers for work by hand, print their URLs and leave them running
+	@$(BIN)/python -m tests.servers start
+
+servers-stop: .venv/dev.stamp ## end the graph servers
+	@$(BIN)/python -m tests.servers stop
 
 test: lint ## lint, then every test at its short count
 	@$(PYTEST) $(ARGS)
@@ -42,9 +50,10 @@ test: lint ## lint, then every test at its short count
 test-all: lint ## lint, then every test at its full count
 	@CODESYNAPSE_FULL=1 $(PYTEST) $(ARGS)
 
-contract: .venv/dev.stamp ## run the contract suite; make contract STORE=memory|sqlite
+contract: .venv/dev.stamp ## run the contract suite; make contract STORE=memory|sqlite|neo4j
 	@if [ -z "$(filter $(STORE),$(STORES))" ]; then echo "There is no store \"$(STORE)\" here yet; there are: $(STORES)." >&2; exit 2; fi
-	@$(BIN)/python -m pytest -p codesynapse.contracts.plugin --pyargs codesynapse.contracts.suite --contract $(STORE) $(ARGS)
+	@$(if $(filter $(STORE),$(SERVED)),$(BIN)/python -m tests.servers run $(STORE) --) \
+		$(BIN)/python -m pytest -p codesynapse.contracts.plugin --pyargs codesynapse.contracts.suite --contract $(STORE) $(ARGS)
 
 lint: .venv/dev.stamp ## check style, types and the import laws
 	@$(BIN)/ruff check --quiet .

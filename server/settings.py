@@ -35,7 +35,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     host: Annotated[str, Meta(description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535, description="Port to listen on; 0 picks a free one.")] = 8420
     graph: Annotated[
-        str, Meta(description="Graph store: `sqlite`, `memory`, or the entry-point name of another backend.")
+        str,
+        Meta(
+            description="Graph store: `sqlite`, `memory`, `neo4j://USER:PASSWORD@HOST`, `neo4j+s://…`, `bolt://…`, or "
+            "the entry-point name of another backend."
+        ),
     ] = "sqlite"
     accounts: Annotated[
         str, Meta(description="Accounts: `sqlite` or `memory`; `memory` only beside a graph that is not durable.")

@@ -11,7 +11,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 # The entry point is switched off in pyproject.toml: it would import our code before coverage starts.
-pytest_plugins = ["codesynapse.contracts.plugin", "tests.servers.plugin"]
+pytest_plugins = ["codesynapse.contracts.plugin", "tests.servers.plugin", "tests.servers.own"]
 
 INTEGRATION = Path(__file__).parent / "integration"
 OURS = ["codesynapse.server", "codesynapse.backends", "codesynapse.contracts"]

@@ -13,7 +13,7 @@ USER = "neo4j"
 PASSWORD = "not-a-secret"
 """Eight characters at least, or the server refuses it. It guards nothing but loopback during a test."""
 
-POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+POM = """<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>codesynapse.tests</groupId><artifactId>neo4j</artifactId><version>1</version><packaging>pom</packaging>
   <dependencies>

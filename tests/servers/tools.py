@@ -42,3 +42,7 @@ def line() -> str:
 def _install() -> None:
     sys.stderr.write(f"installing {' '.join(PACKAGES)}\n")
     subprocess.run(["sh", "-c", line()], check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+
+
+if __name__ == "__main__":
+    require(install=True)

@@ -1,10 +1,9 @@
-"""A real Neo4j for the adapter's own tests: the one that the run shares, and one of its own for what kills it."""
+"""The real Neo4j that the run shares, for the adapter's own tests: through the adapter, and past it."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import neo4j as driver
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from codesynapse.backends.neo4j.connection import Database, open_database
 from codesynapse.backends.neo4j.options import Options, options_of
 from codesynapse.backends.neo4j.store import Neo4jSessionMemory
-from tests.servers import neo4j
 from tests.servers.running import Record
 
 Ask = Callable[..., Awaitable[list[driver.Record]]]
@@ -68,32 +66,3 @@ def blocked(ask: Ask) -> Callable[[str], Awaitable[None]]:
                 pass
 
     return wait
-
-
-class OwnServer:
-    """A server that a test may kill and start again."""
-
-    def __init__(self, server: neo4j.Neo4j) -> None:
-        self.server = server
-        self.process = server.launch()
-
-    @property
-    def url(self) -> str:
-        return self.server.url
-
-    async def kill(self) -> None:
-        self.process.kill()
-        await asyncio.to_thread(self.process.wait)
-
-    async def start(self) -> None:
-        self.process = await asyncio.to_thread(self.server.launch)
-
-
-@pytest.fixture(scope="session")
-def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
-    """One a worker, up when a test gets it; a test that kills it starts it again."""
-    own = OwnServer(neo4j.new(tmp_path_factory.mktemp("neo4j") / "home"))
-    yield own
-    with contextlib.suppress(ProcessLookupError):
-        own.process.kill()
-    own.process.wait()

@@ -18,8 +18,8 @@ from codesynapse.contracts.memory import CommitId, Committed
 from codesynapse.contracts.ports import Backend
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.contracts.suite.worlds import NOW, Chat, new_commit_id, new_library, new_scope, settled, unique
-from tests.backends.neo4j.conftest import OwnServer
 from tests.backends.neo4j.proxy import proxied
+from tests.servers.own import OwnServer
 from tests.servers.processes import free_port
 from tests.servers.running import Record
 

@@ -9,7 +9,8 @@ from codesynapse.backends.neo4j.connection import open_database
 from codesynapse.backends.neo4j.options import Options, options_of
 from codesynapse.backends.neo4j.schema import VERSION, check_server, prepare
 from codesynapse.contracts.errors import StoreFault
-from tests.backends.neo4j.conftest import Ask, OwnServer
+from tests.backends.neo4j.conftest import Ask
+from tests.servers.own import OwnServer
 
 
 class Answers:
