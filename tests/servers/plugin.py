@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from importlib.metadata import entry_points
@@ -25,10 +25,18 @@ RUN = "CODESYNAPSE_TEST_RUN"
 starting_key: pytest.StashKey[dict[str, Future[running.Record]]] = pytest.StashKey()
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         os.environ[RUN] = running.myself()
     config.stash[starting_key] = {}
+    named = config.stash[named_key]
+    for store in [each for each in named if variable(each) not in os.environ]:
+        kinds = [kind.name for kind in KINDS.values() if kind.store == store]
+        if len(kinds) > 1:
+            # A store that runs on several versions of its server is checked on each of them.
+            del named[store]
+            named.update((kind, _named(kind, {})) for kind in kinds)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -45,9 +53,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         record = _starting(item.config, name).result()
         store = KINDS[name].store
         named = item.config.stash[named_key]
-        if store in named and variable(store) not in os.environ:
-            (entry,) = entry_points(group=GROUP, name=store)
-            named[store] = Named(store, entry.load(), record.options)
+        if name in named and variable(store) not in os.environ:
+            named[name] = _named(name, record.options)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -71,10 +78,20 @@ def needs(item: pytest.Item) -> list[str]:
     """The servers that a test needs."""
     if not isinstance(item, pytest.Function):
         return []
-    store = item.callspec.params.get(OPENED) if hasattr(item, "callspec") else None
-    of_suite = [kind.name for kind in KINDS.values() if kind.store == store and variable(kind.store) not in os.environ]
-    asked = [kind.name for kind in KINDS.values() if f"{kind.name}_server" in item.fixturenames]
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    of_suite = [kind.name for kind in KINDS.values() if kind.name == params.get(OPENED) and not _given(kind.store)]
+    asked = [name for name in KINDS if f"{name}_server" in item.fixturenames or params.get("hugegraph_server") == name]
     return list(dict.fromkeys([*of_suite, *asked]))
+
+
+def _given(store: str) -> bool:
+    """Whether the environment says where a store's server is."""
+    return variable(store) in os.environ
+
+
+def _named(kind: str, options: Mapping[str, str]) -> Named:
+    (entry,) = entry_points(group=GROUP, name=KINDS[kind].store)
+    return Named(kind, entry.load(), options)
 
 
 def _starting(config: pytest.Config, name: str) -> Future[running.Record]:
@@ -90,3 +107,9 @@ def _starting(config: pytest.Config, name: str) -> Future[running.Record]:
 def neo4j_server(request: pytest.FixtureRequest) -> running.Record:
     """The Neo4j that all tests of this run share."""
     return _starting(request.config, "neo4j").result()
+
+
+@pytest.fixture(scope="session", params=["hugegraph-1.5", "hugegraph-1.7"])
+def hugegraph_server(request: pytest.FixtureRequest) -> running.Record:
+    """The HugeGraph of a version that all tests of this run share."""
+    return _starting(request.config, request.param).result()
