@@ -1,0 +1,42 @@
+"""Plans on real servers: one writes if nothing changed, and not otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from codesynapse.backends.hugegraph.faults import Late
+from codesynapse.backends.hugegraph.held import Tenant
+from codesynapse.backends.hugegraph.keys import tenant_key
+from codesynapse.backends.hugegraph.plans import writing_tenant
+from codesynapse.backends.hugegraph.session import Server
+from codesynapse.contracts.suite.worlds import unique
+
+VERSION = "g.V().hasLabel('SessionMemoryTenant').has('key', place).values('version').toList()"
+
+
+async def test_a_plan_is_written_once_and_refused_on_another_version(server: Server) -> None:
+    tenant = unique("tenant")
+    plan = writing_tenant(tenant, Tenant(), Tenant(version=1))
+    assert await server.apply(plan)
+    assert not await server.apply(plan)
+    assert await server.run(VERSION, place=tenant_key(tenant)) == [1]
+
+
+async def test_of_many_plans_on_one_version_exactly_one_is_written(server: Server) -> None:
+    tenant = unique("tenant")
+    for version in range(20):
+        plan = writing_tenant(tenant, Tenant(version=version), Tenant(version=version + 1))
+        assert sum(await asyncio.gather(*(server.apply(plan) for _ in range(16)))) == 1
+
+
+async def test_a_queue_lets_one_in_at_a_time_and_gives_up_at_the_deadline(server: Server) -> None:
+    async with server.queue("b"):
+        server._connection.deadline_s = 0.05
+        with pytest.raises(Late):
+            async with server.queue("b"):
+                pass
+    server._connection.deadline_s = 60
+    async with server.queue("b"), server.queue("c"):
+        pass
