@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,9 +33,9 @@ def exclusively(name: str, *, shared: bool = False) -> Iterator[None]:
         yield
 
 
-def locked() -> dict[str, str]:
+def locked(lock: Path = LOCK) -> dict[str, str]:
     """The digest of each set of packages, as `artifacts.lock` says: a name, a blank, a digest a line."""
-    lines = LOCK.read_text("utf-8").splitlines()
+    lines = lock.read_text("utf-8").splitlines()
     rows = [line.partition(" ") for line in lines if line and not line.startswith("#")]
     return {name: found for name, _, found in rows}
 
@@ -49,9 +49,19 @@ def digest(folder: Path) -> str:
     return whole.hexdigest()
 
 
-def jars(name: str, pom: str) -> Path:
-    """The folder of jars that a POM asks for: from the cache, or fetched and checked. Raises WrongArtifacts."""
-    target = CACHE / "jars" / name
+def jars(
+    name: str,
+    pom: str,
+    *,
+    cache: Path = CACHE,
+    lock: Path = LOCK,
+    fetch: Callable[[Path], object] | None = None,
+) -> Path:
+    """The folder of jars that a POM asks for: from the cache, or fetched and checked. Raises WrongArtifacts.
+
+    fetch: fills the folder `jars` beside `pom.xml`; Maven, unless a test has another.
+    """
+    target = cache / "jars" / name
     with exclusively(f"jars-{name}"):
         if target.is_dir():
             return target
@@ -59,10 +69,10 @@ def jars(name: str, pom: str) -> Path:
         shutil.rmtree(partial, ignore_errors=True)
         (partial / "jars").mkdir(parents=True)
         (partial / "pom.xml").write_text(pom, "utf-8")
-        _maven(partial)
+        (fetch or _maven)(partial)
         found = digest(partial / "jars")
-        if found != locked().get(name):
-            raise WrongArtifacts(f"{name}: the packages have the digest {found}, {LOCK.name} says another")
+        if found != locked(lock).get(name):
+            raise WrongArtifacts(f"{name}: the packages have the digest {found}, {lock.name} says another")
         os.rename(partial / "jars", target)
         shutil.rmtree(partial)
     return target

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 PACKAGES = ("default-jdk-headless", "maven", "curl", "unzip")
 PROGRAMS = ("java", "javac", "mvn", "curl", "unzip")
@@ -21,14 +21,23 @@ def missing() -> list[str]:
     return [program for program in PROGRAMS if shutil.which(program) is None]
 
 
-def require(environment: Mapping[str, str] = os.environ, *, install: bool = False) -> None:
-    """Let everything be there, or install it where a CI runs or `install` says so, or raise ToolsMissing."""
-    lacking = missing()
+def require(
+    environment: Mapping[str, str] = os.environ,
+    *,
+    install: bool = False,
+    look: Callable[[], list[str]] = missing,
+    act: Callable[[], object] | None = None,
+) -> None:
+    """Let everything be there, or install it where a CI runs or `install` says so, or raise ToolsMissing.
+
+    look: which programs are missing. act: installs them.
+    """
+    lacking = look()
     if not lacking:
         return
     if install or environment.get("CI") == "true":
-        _install()
-        lacking = missing()
+        (act or _install)()
+        lacking = look()
     if lacking:
         raise ToolsMissing(f"the graph servers need {', '.join(lacking)}; type: {line()}")
 

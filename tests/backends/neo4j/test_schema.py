@@ -2,6 +2,7 @@
 
 import asyncio
 
+import neo4j as driver
 import pytest
 
 from codesynapse.backends.neo4j import schema
@@ -52,8 +53,21 @@ def test_a_newer_server_and_one_that_cannot_be_told_are_let_pass(agent: str) -> 
     check_server(agent)
 
 
+async def unmake(options: Options) -> None:
+    """Leave the database as it was before anybody prepared it."""
+    address, credentials = options.address, (options.user or "", options.password)
+    statements = [f"DROP {each.split()[1]} {each.split()[2]} IF EXISTS" for each in schema.CREATED]
+    async with (
+        driver.AsyncGraphDatabase.driver(address, auth=credentials) as bare,
+        bare.session(database=options.database) as session,
+    ):
+        for statement in ["MATCH (n:CodeSynapseSchema) DELETE n", *statements]:
+            await (await session.run(statement)).consume()
+
+
 async def test_several_who_find_no_schema_make_one(own_server: OwnServer) -> None:
     options = options_of({"url": own_server.url, "deadline_ms": "120000"})
+    await unmake(options)
 
     async def indexes() -> list[str]:
         async with open_database(options) as database:
