@@ -15,9 +15,9 @@ BIN := .venv/bin
 UV := $(BOOT)/bin/uv
 ARGS ?=
 STORE ?= memory
-STORES := memory sqlite neo4j
+STORES := memory sqlite neo4j hugegraph-1.5 hugegraph-1.7
 # Stores that a server of their own keeps; the others need Python alone.
-SERVED := neo4j
+SERVED := neo4j hugegraph-1.5 hugegraph-1.7
 # Workers of pytest; 0 runs all in one process, for a debugger.
 WORKERS ?= 2
 # Idle workers take over tests of busy ones. Snapshots are compared only: parallel workers cannot rewrite them.
@@ -50,10 +50,10 @@ test: lint ## lint, then every test at its short count
 test-all: lint ## lint, then every test at its full count
 	@CODESYNAPSE_FULL=1 $(PYTEST) $(ARGS)
 
-contract: .venv/dev.stamp ## run the contract suite; make contract STORE=memory|sqlite|neo4j
+contract: .venv/dev.stamp ## run the contract suite; make contract STORE=memory|sqlite|neo4j|hugegraph-1.5|hugegraph-1.7
 	@if [ -z "$(filter $(STORE),$(STORES))" ]; then echo "There is no store \"$(STORE)\" here yet; there are: $(STORES)." >&2; exit 2; fi
 	@$(if $(filter $(STORE),$(SERVED)),$(BIN)/python -m tests.servers run $(STORE) --) \
-		$(BIN)/python -m pytest -p codesynapse.contracts.plugin --pyargs codesynapse.contracts.suite --contract $(STORE) $(ARGS)
+		$(BIN)/python -m pytest -p codesynapse.contracts.plugin --pyargs codesynapse.contracts.suite --contract $(firstword $(subst -, ,$(STORE))) $(ARGS)
 
 lint: .venv/dev.stamp ## check style, types and the import laws
 	@$(BIN)/ruff check --quiet .

@@ -1,6 +1,8 @@
 """Session memory in HugeGraph: facts are read with their version, the law decides, a script writes if none changed."""
 
 from contextlib import suppress
+from functools import partial
+from typing import NoReturn
 
 import msgspec
 
@@ -10,7 +12,7 @@ from codesynapse.backends.hugegraph.held import Content, Facts, Held, content_ro
 from codesynapse.backends.hugegraph.keys import commit_key, scope_key, session_key, tenant_key
 from codesynapse.backends.hugegraph.session import Plan, Server
 from codesynapse.contracts.commit import check_commit, check_readable
-from codesynapse.contracts.errors import CodeSynapseError, SessionExpired, StoreBusy, Unavailable
+from codesynapse.contracts.errors import Refused, SessionExpired, StoreBusy, Unavailable
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.memory import CommitId, Committed, Outcome, Revision, Scope, Snapshot
 from codesynapse.contracts.quotas import Quotas
@@ -53,6 +55,14 @@ class GremlinSessionMemory:
         now_ms: Millis,
     ) -> Committed:
         scope = proposed.scope
+        decided = partial(
+            check_commit,
+            proposed=proposed,
+            read_revision=read_revision,
+            commit_id=commit_id,
+            outcome=outcome,
+            now_ms=now_ms,
+        )
         async with self._server.queue(scope.tenant_id):
             facts = self._held.get(scope)
             for _ in range(ATTEMPTS_MAX):
@@ -60,32 +70,25 @@ class GremlinSessionMemory:
                 fresh = facts is None
                 facts = facts or await self._facts(scope)
                 try:
-                    accepted = check_commit(
-                        facts.stored(scope, await self._earlier(scope, facts, commit_id)),
-                        proposed,
-                        read_revision=read_revision,
-                        commit_id=commit_id,
-                        outcome=outcome,
-                        now_ms=now_ms,
-                    )
-                except CodeSynapseError as refusal:
+                    accepted = decided(facts.stored(scope, await self._earlier(scope, facts, commit_id)))
+                except Refused as refusal:
                     if fresh:
-                        if isinstance(refusal, SessionExpired):
-                            await self._forget(scope, now_ms)
-                        raise
-                    facts = None
-                    continue
-                if accepted.root is None:
-                    if fresh:
-                        return accepted.committed
+                        await self._refuse(scope, refusal)
                 else:
-                    content = (proposed.entities, proposed.facts)
-                    if await self._write(
-                        scope, facts, *plans.committing(scope, facts, accepted, commit_id, now_ms, content)
-                    ):
+                    if accepted.root is None and fresh:
                         return accepted.committed
+                    if accepted.root is not None:
+                        content = (proposed.entities, proposed.facts)
+                        plan = plans.committing(scope, facts, accepted, commit_id, now_ms, content)
+                        if await self._write(scope, facts, *plan):
+                            return accepted.committed
                 facts = None
         raise StoreBusy
+
+    async def _refuse(self, scope: Scope, refusal: Refused) -> NoReturn:
+        if isinstance(refusal, SessionExpired):
+            await self._forget(scope)
+        raise refusal
 
     async def committed(self, scope: Scope, commit_id: CommitId, *, now_ms: Millis) -> Committed | None:
         content = await self._readable(scope, now_ms)
@@ -175,7 +178,7 @@ class GremlinSessionMemory:
             )
         except SessionExpired:
             async with self._server.queue(scope.tenant_id):
-                await self._forget(scope, now_ms)
+                await self._forget(scope)
             raise
         return content
 
@@ -202,7 +205,7 @@ class GremlinSessionMemory:
                 return facts.content.facts
         raise StoreBusy
 
-    async def _forget(self, scope: Scope, now_ms: Millis) -> None:
+    async def _forget(self, scope: Scope) -> None:
         """Empty an expired scope. It is refused in any case, so what fails here is left to the sweep."""
         with suppress(Unavailable):
             await self._empty(scope)

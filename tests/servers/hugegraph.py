@@ -45,7 +45,7 @@ EXCLUSIONS = "".join(
     "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>".format(*name.split(":"))
     for name in LEFT_OUT
 )
-POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+POM = """<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>codesynapse.tests</groupId><artifactId>hugegraph</artifactId><version>1</version><packaging>pom</packaging>
   <dependencies>
