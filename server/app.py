@@ -25,7 +25,7 @@ from codesynapse.server.memory.engine import SessionEngine
 from codesynapse.server.memory.recall import Recall
 from codesynapse.server.memory.repository import RepositoryEngine
 from codesynapse.server.sessions.registry import Sessions
-from codesynapse.server.settings import Settings, SettingsError
+from codesynapse.server.settings import Settings, SettingsError, graph_url
 from codesynapse.server.telemetry import Metrics, fault, log
 from codesynapse.server.tools.calls import Calls
 from codesynapse.server.tools.dispatch import Dispatcher
@@ -126,7 +126,8 @@ def _check_stores(settings: Settings) -> None:
 
 @asynccontextmanager
 async def _opener(settings: Settings, setting: str) -> AsyncIterator[Backend]:
-    opening = await asyncio.to_thread(open_backend, backend_of(setting), _options(settings, setting))
+    # Entry points are files, and a password may be one.
+    opening = await asyncio.to_thread(lambda: open_backend(backend_of(setting), _options(settings, setting)))
     async with AsyncExitStack() as stack:
         try:
             backend = await stack.enter_async_context(opening)
@@ -138,7 +139,7 @@ async def _opener(settings: Settings, setting: str) -> AsyncIterator[Backend]:
 def _options(settings: Settings, setting: str) -> dict[str, str]:
     deadline = {"deadline_ms": str(settings.store_deadline_ms)}
     if "://" in setting:
-        return {"url": setting, **deadline}
+        return {"url": graph_url(settings) if setting == settings.graph else setting, **deadline}
     return {"path": settings.database, **deadline} if setting == "sqlite" else {}
 
 

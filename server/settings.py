@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Meta, Struct
@@ -37,10 +38,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     graph: Annotated[
         str,
         Meta(
-            description="Graph store: `sqlite`, `memory`, `neo4j://USER:PASSWORD@HOST`, `neo4j+s://…`, `bolt://…`, or "
-            "the entry-point name of another backend."
+            description="Graph store: `sqlite`, `memory`, `neo4j://USER:PASSWORD@HOST`, `neo4j+s://…`, `bolt://…`, "
+            "`hugegraph+http://…`, `hugegraph+https://…`, or the entry-point name of another backend."
         ),
     ] = "sqlite"
+    graph_password_file: Annotated[
+        str,
+        Meta(description="File with the password of the user in the URL of `CODESYNAPSE_GRAPH`, which has none then."),
+    ] = ""
     accounts: Annotated[
         str, Meta(description="Accounts: `sqlite` or `memory`; `memory` only beside a graph that is not durable.")
     ] = "sqlite"
@@ -83,6 +88,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 30_000
     shutdown_ms: Annotated[Duration, Meta(description="How long running calls may take at the end.")] = 5_000
     store_deadline_ms: Annotated[Duration, Meta(description="How long a store may take to answer.")] = 10_000
+    bootstrap_key_file: Annotated[
+        str, Meta(description="New file, for its owner alone, that the first key goes into instead of being printed.")
+    ] = ""
     api_key: Annotated[str, Meta(description="API key; for `stdio`, `bridge` and `doctor`.")] = ""
     session_id: Annotated[str, Meta(description="The chat session's id; for `stdio` and `bridge`.")] = ""
     parent_session_id: Annotated[str, Meta(description="The same id again; for `stdio` and `bridge`.")] = ""
@@ -118,6 +126,25 @@ def masked_url(url: str) -> str:
         return url
     user = credentials.partition(":")[0]
     return f"{scheme}://{user}:***@{host}"
+
+
+def graph_url(settings: Settings) -> str:
+    """What CODESYNAPSE_GRAPH says, with the password of its file. Blocks. Raises SettingsError."""
+    if not settings.graph_password_file:
+        return settings.graph
+    scheme, mark, rest = settings.graph.partition("://")
+    user, at, host = rest.rpartition("@")
+    if not mark or not at or not user or ":" in user:
+        raise SettingsError(
+            "CODESYNAPSE_GRAPH_PASSWORD_FILE: CODESYNAPSE_GRAPH must be a URL with a user and without a password."
+        )
+    try:
+        password = Path(settings.graph_password_file).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        password = ""
+    if not password:
+        raise SettingsError("CODESYNAPSE_GRAPH_PASSWORD_FILE: holds no password that can be read.")
+    return f"{scheme}://{user}:{quote(password, safe='')}@{host}"
 
 
 def load(environment: Mapping[str, str] | None = None, overrides: Mapping[str, object] | None = None) -> Settings:

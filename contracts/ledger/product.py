@@ -957,7 +957,10 @@ ROWS: tuple[Requirement, ...] = (
         id="start:container",
         promise="In a container the first key goes into a 0600 file instead.",
         source="product.md, First start",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/server/cli/test_first.py::"
+            "test_the_first_key_goes_into_a_new_file_for_its_owner_alone_where_one_is_named",
+        ),
     ),
     Requirement(
         id="start:creates",

@@ -10,7 +10,7 @@ import click
 from codesynapse.contracts.errors import CodeSynapseError, SessionExpired, SessionNotRegistered, SessionRevoked
 from codesynapse.contracts.identity import valid_id
 from codesynapse.server.app import Server, Services, compose, listening, open_ports
-from codesynapse.server.cli.first import bootstrap, tell_key
+from codesynapse.server.cli.first import bootstrap, keeping, tell_key
 from codesynapse.server.cli.home import HomeTaken, locked, one_first_start
 from codesynapse.server.cli.stores import command, services, settings_of
 from codesynapse.server.settings import Settings, SettingsError
@@ -47,17 +47,17 @@ async def _serve_until_told(settings: Settings) -> None:
     async with open_ports(settings) as ports:
         composed = compose(settings, ports)
         with one_first_start(settings.home):
-            key = await bootstrap(ports.accounts, composed.clock)
+            key = await bootstrap(ports.accounts, composed.clock, keeping(settings.bootstrap_key_file))
         async with listening(Server(composed)) as url:
-            _welcome(url, key)
+            _welcome(url, key, settings.bootstrap_key_file)
             await ended.wait()
             log.info("stopping")
 
 
-def _welcome(url: str, key: str | None) -> None:
+def _welcome(url: str, key: str | None, key_file: str) -> None:
     """How to connect. A client's line uses the bridge: a static session header would be shared by all its chats."""
     if key is not None:
-        tell_key(key)
+        tell_key(key, key_file)
     click.echo(f"listening on {url}")
     click.echo("To connect a client that starts its servers over stdio, one session for each process:")
     click.echo(f"  codesynapse bridge --url {url} --thread new")
@@ -77,11 +77,11 @@ async def _init(context: click.Context) -> None:
     settings = settings_of(context)
     async with services(settings) as running:
         with one_first_start(settings.home):
-            key = await bootstrap(running.ports.accounts, running.clock)
+            key = await bootstrap(running.ports.accounts, running.clock, keeping(settings.bootstrap_key_file))
     if key is None:
         click.echo("There are accounts already; a key is shown only when it is made: codesynapse key create.")
     else:
-        tell_key(key)
+        tell_key(key, settings.bootstrap_key_file)
 
 
 @click.command()

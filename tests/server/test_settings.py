@@ -8,7 +8,7 @@ import pytest
 
 from codesynapse.contracts.requirements import requirement
 from codesynapse.server.limits import Limits
-from codesynapse.server.settings import Settings, SettingsError, load, masked_url
+from codesynapse.server.settings import Settings, SettingsError, graph_url, load, masked_url
 
 SECRET = "hunter2"
 
@@ -148,3 +148,27 @@ def test_every_limit_is_a_setting_with_the_same_default() -> None:
     assert {name: getattr(Settings(), name) for name in Limits.__struct_fields__} == {
         name: getattr(Limits(), name) for name in Limits.__struct_fields__
     }
+
+
+def test_the_password_of_a_file_enters_the_url_encoded(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("p/w@ü\n")
+    settings = Settings(graph="bolt://ana@host:7687/db", graph_password_file=str(file))
+    assert graph_url(settings) == "bolt://ana:p%2Fw%40%C3%BC@host:7687/db"
+    assert graph_url(Settings(graph="bolt://ana:other@host")) == "bolt://ana:other@host"
+
+
+@pytest.mark.parametrize("graph", ["sqlite", "bolt://host", "bolt://ana:hunter2@host", "bolt://@host"])
+def test_a_file_with_a_password_needs_a_url_that_has_a_user_and_none(tmp_path: Path, graph: str) -> None:
+    (tmp_path / "password").write_text(SECRET)
+    with pytest.raises(SettingsError, match="CODESYNAPSE_GRAPH_PASSWORD_FILE: CODESYNAPSE_GRAPH must") as error:
+        graph_url(Settings(graph=graph, graph_password_file=str(tmp_path / "password")))
+    assert SECRET not in str(error.value)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff"])
+def test_a_file_without_a_password_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "password").write_bytes(content)
+    with pytest.raises(SettingsError, match="CODESYNAPSE_GRAPH_PASSWORD_FILE: holds no password"):
+        graph_url(Settings(graph="bolt://ana@host", graph_password_file=str(tmp_path / "password")))

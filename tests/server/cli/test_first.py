@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import stat
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 
 from codesynapse.backends.memory import open_memory
 from codesynapse.contracts.accounts import Level, key_hash
+from codesynapse.contracts.errors import StoreFault
 from codesynapse.contracts.ports import Accounts
-from codesynapse.server.cli.first import ORGANIZATION, USER, bootstrap, issue_key, tell_key
+from codesynapse.contracts.requirements import requirement
+from codesynapse.server.cli.first import ORGANIZATION, USER, bootstrap, issue_key, keeping, tell_key
 from codesynapse.server.clock import ManualClock
 from tests.integration.harness import command
 from tests.server.cli.conftest import CommandLine
@@ -116,3 +119,42 @@ def test_the_home_holds_the_hash_of_the_key_and_not_the_key(cli: CommandLine) ->
     contents = b"".join(path.read_bytes() for path in cli.home.iterdir())
     assert hashed.encode() in contents
     assert key.encode() not in contents
+
+
+@requirement("start:container")
+def test_the_first_key_goes_into_a_new_file_for_its_owner_alone_where_one_is_named(cli: CommandLine) -> None:
+    file = cli.home.with_name("first.key")
+    named = {"CODESYNAPSE_BOOTSTRAP_KEY_FILE": str(file)}
+    assert "csk_" not in cli.ok("init", **named)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    text = file.read_text("utf-8")
+    assert text.startswith("CODESYNAPSE_API_KEY=csk_")
+    key = text.removeprefix("CODESYNAPSE_API_KEY=").strip()
+    assert "ok: key: authenticates" in cli.ok("doctor", CODESYNAPSE_API_KEY=key, CODESYNAPSE_PORT="0")
+    # A later start finds accounts, and leaves the file as it is.
+    cli.ok("init", **named)
+    assert file.read_text("utf-8") == text
+
+
+def test_a_file_that_is_there_already_is_left_alone_and_no_key_is_made(cli: CommandLine) -> None:
+    file = cli.home.with_name("first.key")
+    file.write_text("somebody's")
+    named = {"CODESYNAPSE_BOOTSTRAP_KEY_FILE": str(file)}
+    assert cli.refused("init", code=2, **named).startswith("CODESYNAPSE_BOOTSTRAP_KEY_FILE: ")
+    assert file.read_text("utf-8") == "somebody's"
+    file.unlink()
+    cli.ok("init", **named)
+    assert file.read_text("utf-8").startswith("CODESYNAPSE_API_KEY=csk_")
+
+
+def test_no_file_is_left_behind_where_the_key_was_not_made(tmp_path: Path) -> None:
+    file = tmp_path / "first.key"
+
+    def fail() -> None:
+        with keeping(str(file))("csk_x"):
+            assert file.exists()
+            raise StoreFault
+
+    with pytest.raises(StoreFault):
+        fail()
+    assert not file.exists()
