@@ -192,7 +192,7 @@ async def _write(
         "tenant_facts": row["tenant_facts"] - (row["live_facts"] or 0) + root.live_facts,
         "root": documents.root_properties(accepted, root, proposed, commit_id, now_ms),
         "expires_at_ms": root.expires_at_ms,
-        **documents.changes(before, written_at_ms, (proposed.entities, proposed.facts), now_ms),
+        "changes": documents.changes(before, written_at_ms, (proposed.entities, proposed.facts), now_ms),
     }
     await transaction.rows(queries.WRITE, parameters)
     if root.closed:
