@@ -22,8 +22,10 @@ from codesynapse.contracts.accounts import (
 from codesynapse.contracts.binding import Binding
 from codesynapse.contracts.identity import Identity, Millis
 from codesynapse.contracts.memory import CommitId, Committed, Entity, EntityId, Outcome, Revision, Scope, Snapshot
+from codesynapse.contracts.portable import Item
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.contracts.repository import Candidates, RepositoryChange, RepositoryScope, Slice
+from codesynapse.contracts.scanning import Batch
 from codesynapse.contracts.vectors import Vector, VectorHit, VectorRecord
 
 
@@ -38,6 +40,7 @@ class Features(Struct, frozen=True, kw_only=True):
     vectors: bool = False
     accounts: bool = False
     agents: bool = False
+    portable: bool = False
     durable: bool = False
 
 
@@ -278,6 +281,30 @@ class Agents(Protocol):
     """Agent memory; its port arrives with seed 1's tools."""
 
 
+class Portable(Protocol):
+    """Moving house: all of session and repository memory, out of one store and into another.
+
+    For a store that nobody writes to meanwhile. Where somebody does, a repository's figures do not agree, and tell.
+    """
+
+    async def scan(self, *, after: str | None, limit: int) -> Batch:
+        """The next items behind a cursor, at most `limit` (1 to 1,000), in a stable order: caps, tombstones, scopes,
+        entities, facts, and the heads of repositories last. A repository that is only half restored has a head too,
+        with the revision `RESTORING`.
+        """
+        ...
+
+    async def restore(self, item: Item, *, now_ms: Millis) -> None:
+        """Take in one item, whole or not at all, in the order of a scan.
+
+        Caps, tombstones and scopes that are there already, and rows and heads of a repository that is whole, raise
+        AlreadyExists; what else is refused is said in `contracts.portable`. Rows can be repeated until the head is
+        there, and nothing of a repository is served before. now_ms: what holds then becomes an edge, where a store
+        has edges.
+        """
+        ...
+
+
 class Backend(Struct, frozen=True, kw_only=True):
     """An open backend. A port that it does not offer is None, and its Features say so."""
 
@@ -286,6 +313,7 @@ class Backend(Struct, frozen=True, kw_only=True):
     vectors: VectorIndex | None = None
     accounts: Accounts | None = None
     agents: Agents | None = None
+    portable: Portable | None = None
 
 
 class OpenBackend(Protocol):

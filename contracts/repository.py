@@ -9,13 +9,16 @@ from collections.abc import Mapping
 from msgspec import Struct, structs
 
 from codesynapse.contracts.commit import check_entity, check_fact
-from codesynapse.contracts.errors import QuotaExceeded, RevisionConflict, SnapshotInvalid
+from codesynapse.contracts.errors import QuotaExceeded, RevisionConflict, SnapshotInvalid, StoreBusy
 from codesynapse.contracts.identity import Id, require_id
 from codesynapse.contracts.memory import CommitId, Committed, Entity, EntityId, Fact, FactId, Outcome, Revision
 from codesynapse.contracts.quotas import Quotas
 
 MEMORY_LABEL = "MemoryEntity"
 """The label of entities of repository memory; the code graph beside it carries `Node`."""
+
+RESTORING = Revision(-1)
+"""The revision of a repository that is being copied from another store and not whole yet: it serves nobody."""
 
 
 class RepositoryScope(Struct, frozen=True, kw_only=True, order=True):
@@ -35,6 +38,9 @@ class Slice(Struct, frozen=True, kw_only=True):
     revision: Revision
     entities: tuple[Entity, ...] = ()
     facts: tuple[Fact, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_whole(self.revision)
 
 
 class Candidates(Struct, frozen=True, kw_only=True):
@@ -81,6 +87,12 @@ class RepositoryStored(Struct, frozen=True, kw_only=True):
     quotas: Quotas
 
 
+def require_whole(revision: Revision) -> None:
+    """Let a repository be used, unless it is only half copied. Raises StoreBusy."""
+    if revision == RESTORING:
+        raise StoreBusy(field="repository that is being copied from another store")
+
+
 def check_repository_commit(
     stored: RepositoryStored,
     change: RepositoryChange,
@@ -91,8 +103,10 @@ def check_repository_commit(
 ) -> Committed:
     """Decide a commit; a result with `replayed` is one to answer and not to write.
 
-    Raises RevisionConflict (with the current revision), SnapshotInvalid, QuotaExceeded.
+    Raises StoreBusy while the repository is being restored, RevisionConflict (with the current revision),
+    SnapshotInvalid, QuotaExceeded.
     """
+    require_whole(stored.revision)
     require_id(commit_id, field="commit_id")
     require_id(change.origin_session_id, field="origin_session_id")
     if stored.earlier is not None:

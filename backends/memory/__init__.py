@@ -8,22 +8,25 @@ from contextlib import asynccontextmanager
 
 from codesynapse.backends.memory.accounts import DictAccounts
 from codesynapse.backends.memory.graph import DictSessionMemory
+from codesynapse.backends.memory.portable import DictPortable
 from codesynapse.backends.memory.repository import DictRepositoryGraph
 from codesynapse.backends.memory.vectors import DictVectorIndex, Shelf
 from codesynapse.contracts.opening import only, opens
 from codesynapse.contracts.ports import Backend, Features
 
 
-@opens(Features(session_memory=True, repository=True, vectors=True, accounts=True))
+@opens(Features(session_memory=True, repository=True, vectors=True, accounts=True, portable=True))
 @asynccontextmanager
 async def open_memory(options: Mapping[str, str]) -> AsyncIterator[Backend]:
     """A fresh store that takes no options."""
     only(options)
     shelf: Shelf = {}
     sessions = DictSessionMemory(shelf)
+    repository = DictRepositoryGraph()
     yield Backend(
         session_memory=sessions,
-        repository=DictRepositoryGraph(),
+        repository=repository,
         vectors=DictVectorIndex(shelf, takes=sessions.takes_vectors),
         accounts=DictAccounts(),
+        portable=DictPortable(sessions, repository),
     )

@@ -24,7 +24,7 @@ from codesynapse.contracts.quotas import Quotas, Usage
 
 
 @dataclass(slots=True)
-class _Held:
+class Held:
     """One scope: its root, its content, and its newest commits. content: the document decoded, once it was read."""
 
     root: Root
@@ -39,7 +39,7 @@ class _Held:
 
 
 @dataclass(slots=True)
-class _Tenant:
+class Tenant:
     """The tenant's root: how many scopes and live facts it holds, and its caps."""
 
     roots: int = 0
@@ -52,9 +52,9 @@ class DictSessionMemory:
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
-        self._sessions: dict[tuple[str, str], dict[str, _Held]] = {}
-        self._revoked: set[tuple[str, str]] = set()
-        self._tenants: dict[str, _Tenant] = {}
+        self.sessions: dict[tuple[str, str], dict[str, Held]] = {}
+        self.revoked: dict[tuple[str, str], Millis] = {}
+        self.tenants: dict[str, Tenant] = {}
 
     async def load(self, scope: Scope, *, now_ms: Millis) -> Snapshot:
         held = self._readable(scope, now_ms)
@@ -101,8 +101,8 @@ class DictSessionMemory:
         return None if held is None else held.commits.get(commit_id)
 
     async def revoke(self, tenant_id: str, session_id: str, *, now_ms: Millis) -> int:
-        self._revoked.add((tenant_id, session_id))
-        namespaces = self._sessions.get((tenant_id, session_id), {})
+        self.revoked.setdefault((tenant_id, session_id), now_ms)
+        namespaces = self.sessions.get((tenant_id, session_id), {})
         removed = sum(self._empty(Scope(tenant_id=tenant_id, session_id=session_id, ns=ns)) for ns in namespaces)
         for scope in [each for each in self._shelf if (each.tenant_id, each.session_id) == (tenant_id, session_id)]:
             del self._shelf[scope]
@@ -111,7 +111,7 @@ class DictSessionMemory:
     async def sweep(self, *, now_ms: Millis, limit: int) -> int:
         expired = sorted(
             (held.root.expires_at_ms, Scope(tenant_id=tenant, session_id=session, ns=ns))
-            for (tenant, session), namespaces in self._sessions.items()
+            for (tenant, session), namespaces in self.sessions.items()
             for ns, held in namespaces.items()
             if held.root.expires_at_ms <= now_ms and held.read()[1]
         )[:limit]
@@ -120,26 +120,26 @@ class DictSessionMemory:
         return len(expired)
 
     async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
-        self._tenant(tenant_id).quotas = quotas
+        self.tenant(tenant_id).quotas = quotas
 
     async def quotas(self, tenant_id: str) -> Quotas:
-        return self._tenants.get(tenant_id, _Tenant()).quotas
+        return self.tenants.get(tenant_id, Tenant()).quotas
 
     def takes_vectors(self, scope: Scope, now_ms: Millis) -> bool:
         """Whether vectors of this scope may be stored: not once it was revoked, cleared or expired."""
-        if (scope.tenant_id, scope.session_id) in self._revoked:
+        if (scope.tenant_id, scope.session_id) in self.revoked:
             return False
         held = self._namespaces(scope).get(scope.ns)
         return held is None or (not held.root.closed and now_ms < held.root.expires_at_ms)
 
-    def _readable(self, scope: Scope, now_ms: Millis) -> _Held | None:
+    def _readable(self, scope: Scope, now_ms: Millis) -> Held | None:
         """What is held of a scope, if it may be read; an expired one is emptied on this access."""
         held = self._namespaces(scope).get(scope.ns)
         try:
             check_readable(
                 None if held is None else held.root,
-                revoked=(scope.tenant_id, scope.session_id) in self._revoked,
-                expires_at_ms=self._deadline(scope),
+                revoked=(scope.tenant_id, scope.session_id) in self.revoked,
+                expires_at_ms=self.deadline(scope),
                 now_ms=now_ms,
             )
         except SessionExpired:
@@ -150,14 +150,14 @@ class DictSessionMemory:
     def _stored(self, scope: Scope, commit_id: CommitId) -> Stored:
         """What the law needs to know about a scope."""
         namespaces = self._namespaces(scope)
-        tenant = self._tenants.get(scope.tenant_id, _Tenant())
+        tenant = self.tenants.get(scope.tenant_id, Tenant())
         held = namespaces.get(scope.ns)
         own = 0 if held is None else held.root.live_facts
         others = [each.root for ns, each in namespaces.items() if ns != scope.ns]
         return Stored(
             root=None if held is None else held.root,
-            revoked=(scope.tenant_id, scope.session_id) in self._revoked,
-            session_expires_at_ms=self._deadline(scope),
+            revoked=(scope.tenant_id, scope.session_id) in self.revoked,
+            session_expires_at_ms=self.deadline(scope),
             earlier=None if held is None else held.commits.get(commit_id),
             usage=Usage(
                 session_namespaces=len(others),
@@ -169,11 +169,11 @@ class DictSessionMemory:
         )
 
     def _write(self, scope: Scope, root: Root, accepted: Accepted, commit_id: CommitId) -> None:
-        tenant = self._tenant(scope.tenant_id)
-        namespaces = self._sessions.setdefault((scope.tenant_id, scope.session_id), {})
+        tenant = self.tenant(scope.tenant_id)
+        namespaces = self.sessions.setdefault((scope.tenant_id, scope.session_id), {})
         held = namespaces.get(scope.ns)
         if held is None:
-            held = namespaces[scope.ns] = _Held(root=structs.replace(root, live_facts=0))
+            held = namespaces[scope.ns] = Held(root=structs.replace(root, live_facts=0))
             tenant.roots += 1
         tenant.facts += root.live_facts - held.root.live_facts
         held.root = root
@@ -191,17 +191,18 @@ class DictSessionMemory:
         if held is None:
             return 0
         removed = len(held.read()[1])
-        self._tenant(scope.tenant_id).facts -= held.root.live_facts
+        self.tenant(scope.tenant_id).facts -= held.root.live_facts
         held.root = structs.replace(held.root, live_facts=0)
         held.document, held.content = b"", ((), ())
         return removed
 
-    def _deadline(self, scope: Scope) -> Millis | None:
+    def deadline(self, scope: Scope) -> Millis | None:
         """When the session ends, as its other namespaces say."""
         return next((held.root.expires_at_ms for ns, held in self._namespaces(scope).items() if ns != scope.ns), None)
 
-    def _namespaces(self, scope: Scope) -> dict[str, _Held]:
-        return self._sessions.get((scope.tenant_id, scope.session_id), {})
+    def _namespaces(self, scope: Scope) -> dict[str, Held]:
+        return self.sessions.get((scope.tenant_id, scope.session_id), {})
 
-    def _tenant(self, tenant_id: str) -> _Tenant:
-        return self._tenants.setdefault(tenant_id, _Tenant())
+    def tenant(self, tenant_id: str) -> Tenant:
+        """The root of a tenant, made where it is missing."""
+        return self.tenants.setdefault(tenant_id, Tenant())

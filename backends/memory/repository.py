@@ -27,13 +27,14 @@ from codesynapse.contracts.repository import (
     check_repository_commit,
     entity_matches,
     node_order,
+    require_whole,
 )
 
 BEFORE_THE_FIRST = Revision(0)
 
 
 @dataclass(slots=True)
-class _Graph:
+class Graph:
     """One repository. terms: how often each occurs in a fact; postings, of_pair, of_end: where to look for facts.
 
     origins: which session made each of the newest commits.
@@ -72,8 +73,8 @@ class DictRepositoryGraph:
     """The port `RepositoryGraph`."""
 
     def __init__(self) -> None:
-        self._graphs: dict[RepositoryScope, _Graph] = {}
-        self._quotas: dict[str, Quotas] = {}
+        self.graphs: dict[RepositoryScope, Graph] = {}
+        self.caps: dict[str, Quotas] = {}
 
     async def read(
         self, scope: RepositoryScope, *, pairs: Sequence[tuple[EntityId, str]], entities: Sequence[EntityId]
@@ -101,7 +102,7 @@ class DictRepositoryGraph:
         )
         if committed.replayed:
             return committed
-        self._graphs[change.scope] = graph
+        self.graphs[change.scope] = graph
         graph.revision = committed.revision
         graph.entities.update((entity.id, entity) for entity in change.entities)
         for fact in change.facts:
@@ -153,9 +154,9 @@ class DictRepositoryGraph:
         return graph.slice([graph.facts[each] for each in near if graph.facts[each].current(now_ms)][:limit])
 
     async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
-        self._quotas[tenant_id] = quotas
+        self.caps[tenant_id] = quotas
 
-    def _stored(self, graph: _Graph, change: RepositoryChange, commit_id: CommitId) -> RepositoryStored:
+    def _stored(self, graph: Graph, change: RepositoryChange, commit_id: CommitId) -> RepositoryStored:
         """What the law needs to know about a repository."""
         named = {entity.id for entity in change.entities}
         named.update(end for fact in change.facts for end in (fact.subject, fact.object))
@@ -167,11 +168,13 @@ class DictRepositoryGraph:
             facts=sum(fact.live for fact in graph.facts.values()),
             entities=len(graph.entities),
             present_entities=frozenset(named & graph.entities.keys()),
-            quotas=self._quotas.get(change.scope.tenant_id, Quotas()),
+            quotas=self.caps.get(change.scope.tenant_id, Quotas()),
         )
 
     def _nodes(self, scope: RepositoryScope, chosen: Callable[[Entity], bool]) -> list[Entity]:
         return sorted(filter(chosen, self._graph(scope).entities.values()), key=node_order)
 
-    def _graph(self, scope: RepositoryScope) -> _Graph:
-        return self._graphs.get(scope, _Graph())
+    def _graph(self, scope: RepositoryScope) -> Graph:
+        graph = self.graphs.get(scope, Graph())
+        require_whole(graph.revision)
+        return graph

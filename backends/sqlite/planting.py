@@ -15,6 +15,7 @@ from codesynapse.contracts.repository import (
     RepositoryScope,
     RepositoryStored,
     check_repository_commit,
+    require_whole,
 )
 
 _GRAPH = "SELECT id, revision FROM graphs WHERE tenant_id = ? AND repository = ?"
@@ -62,9 +63,11 @@ _quotas = msgspec.json.Decoder(Quotas).decode
 
 
 def graph_at(connection: Connection, scope: RepositoryScope) -> tuple[int | None, Revision]:
-    """The row of a repository and its revision; None and 0 before the first commit."""
+    """The row of a repository and its revision; None and 0 before the first commit. Raises StoreBusy half restored."""
     row: tuple[int, Revision] | None = connection.execute(_GRAPH, (scope.tenant_id, scope.repository)).fetchone()
-    return row or (None, Revision(0))
+    graph, revision = row or (None, Revision(0))
+    require_whole(revision)
+    return graph, revision
 
 
 def kept(connection: Connection, graph: int | None, commit_id: CommitId) -> Committed | None:
@@ -97,9 +100,9 @@ def commit_change(
         place = (change.scope.tenant_id, change.scope.repository)
         graph = connection.execute(_NEW_GRAPH, place).lastrowid or 0
     for entity in change.entities:
-        _write_entity(connection, graph, entity)
+        write_entity(connection, graph, entity)
     for fact in change.facts:
-        _write_fact(connection, graph, fact, change.terms.get(fact.id, ()))
+        write_fact(connection, graph, fact, change.terms.get(fact.id, ()))
     connection.execute(_NEXT_REVISION, (committed.revision, graph))
     result = msgspec.json.encode(committed.outcome)
     row = (graph, commit_id, committed.revision, result, change.origin_session_id, now_ms)
@@ -128,7 +131,8 @@ def _stored(
     )
 
 
-def _write_entity(connection: Connection, graph: int, entity: Entity) -> None:
+def write_entity(connection: Connection, graph: int, entity: Entity) -> None:
+    """Write an entity, or write it anew."""
     connection.execute(_WRITE_ENTITY, (graph, *entity_row(entity)))
     (row,) = connection.execute(_ENTITY_ROW, (graph, entity.id)).fetchone()
     connection.execute(_DROP_ANSWERS, (row,))
@@ -136,7 +140,8 @@ def _write_entity(connection: Connection, graph: int, entity: Entity) -> None:
     connection.executemany(_WRITE_ANSWER, [(graph, folded, row) for folded in sorted(answers)])
 
 
-def _write_fact(connection: Connection, graph: int, fact: Fact, terms: Iterable[str]) -> None:
+def write_fact(connection: Connection, graph: int, fact: Fact, terms: Iterable[str]) -> None:
+    """Write a fact, or write it anew. terms: what finds it, as often as they occur."""
     counted = Counter(terms)
     connection.execute(_WRITE_FACT, (graph, *fact_row(fact, counted.total())))
     (row,) = connection.execute(_FACT_ROW, (graph, fact.id)).fetchone()

@@ -11,6 +11,7 @@ from codesynapse.contracts.suite.test_isolation import TestIsolation, TestIsolat
 from codesynapse.contracts.suite.test_limits import TestQuotas, TestQuotasUnderLoad, TestRetainedRoots
 from codesynapse.contracts.suite.test_memory import TestCommitIds, TestRacingCommits, TestRevisions, TestSnapshots
 from codesynapse.contracts.suite.test_model import TestAgainstTheLaw
+from codesynapse.contracts.suite.test_portable import TestMovingRepositories, TestMovingSessions, TestScanning
 from codesynapse.contracts.suite.test_registry import (
     TestBindingTombstones,
     TestOwedCleanups,
@@ -41,6 +42,8 @@ __all__ = [
     "TestIsolation",
     "TestIsolationOfEndings",
     "TestMalformedSnapshots",
+    "TestMovingRepositories",
+    "TestMovingSessions",
     "TestNearest",
     "TestNodes",
     "TestOwedCleanups",
@@ -59,6 +62,7 @@ __all__ = [
     "TestRevisions",
     "TestRevival",
     "TestRevocation",
+    "TestScanning",
     "TestSize",
     "TestSlices",
     "TestSnapshots",

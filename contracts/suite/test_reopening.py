@@ -64,6 +64,14 @@ class TestFeatures:
     async def test_accounts_that_are_not_declared_are_absent(self, backend: Backend) -> None:
         assert backend.accounts is None
 
+    @requires("portable")
+    async def test_a_declared_way_to_move_house_is_there(self, backend: Backend) -> None:
+        assert backend.portable is not None
+
+    @without("portable")
+    async def test_a_way_to_move_house_that_is_not_declared_is_absent(self, backend: Backend) -> None:
+        assert backend.portable is None
+
     async def test_an_unknown_option_is_refused(self, reopening: Opening) -> None:
         with pytest.raises(Invalid):
             async with reopening(no_backend_knows_this="1"):
