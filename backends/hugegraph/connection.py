@@ -29,6 +29,8 @@ from codesynapse.contracts.errors import Invalid, StoreBusy, StoreFault
 
 CONNECT_S = 4.0
 """A server that is down is told of within five seconds."""
+HEARTBEAT_S = 10.0
+"""A server that went without a word is noticed by its silence."""
 IN_FLIGHT_MAX = 64
 WAITING_MAX = 4_096
 ANSWER_MAX = 256 << 20
@@ -214,7 +216,7 @@ class Connection:
         # One session a socket: a handshake on a connection that was used for HTTP is refused.
         http = aiohttp.ClientSession()
         try:
-            socket = await http.ws_connect(self._address.endpoint, max_msg_size=ANSWER_MAX, autoping=True)
+            socket = await http.ws_connect(self._address.endpoint, max_msg_size=ANSWER_MAX, heartbeat=HEARTBEAT_S)
         except aiohttp.WSServerHandshakeError as error:
             await http.close()
             raise StoreFault(field=REFUSED if error.status == UNAUTHORIZED else NOT_GREMLIN) from error

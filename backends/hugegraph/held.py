@@ -12,9 +12,9 @@ from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.memory import Committed, Entity, Fact, Scope, content_of
 from codesynapse.contracts.quotas import Quotas, Usage
 
-TENANTS_HELD_MAX = 256
+TENANTS_HELD_MAX = 32
 SCOPES_HELD_MAX = 16
-"""Of one tenant; each with a document of 24 KiB by default."""
+"""Of one tenant. A full one of 24 KiB takes some 150 KiB here: 75 MiB if all of them are full."""
 
 _quotas = msgspec.json.Decoder(Quotas).decode
 _counts = msgspec.json.Decoder(dict[str, tuple[int, int]]).decode

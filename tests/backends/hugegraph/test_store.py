@@ -8,16 +8,18 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from codesynapse.backends.hugegraph import open_hugegraph
 from codesynapse.backends.hugegraph.keys import scope_key, session_key, tenant_key
 from codesynapse.backends.hugegraph.session import Server
 from codesynapse.backends.hugegraph.store import GremlinSessionMemory
-from codesynapse.contracts.errors import QuotaExceeded, RevisionConflict, SessionExpired
+from codesynapse.contracts.errors import Invalid, QuotaExceeded, RevisionConflict, SessionExpired, SnapshotInvalid
 from codesynapse.contracts.memory import Committed, entity_id
 from codesynapse.contracts.ports import Backend
 from codesynapse.contracts.quotas import Quotas
-from codesynapse.contracts.suite.worlds import Chat, later, new_scope, numbered, settled, triple, unique
+from codesynapse.contracts.suite.worlds import Chat, later, new_scope, numbered, settled, sorted_content, triple, unique
+from codesynapse.contracts.triples import Triple
 from tests.servers.cutting import cutting
 
 Ask = Callable[..., Awaitable[list[Any]]]
@@ -32,16 +34,20 @@ g.V().hasLabel('SessionMemoryEntity')
 .has('tenant_id',tenant).has('session_id',session).has('ns',ns).limit(limit as long).values('eid').toList()
 """
 
-# A check and a write in one script, and no lock around them: what everybody writes first.
+# A check and a write in one script, as everybody writes it first. Between the two it waits until another has read, or
+# for a while where none can.
 UNLOCKED = """
 graph.tx().rollback()
 def held = g.V().hasLabel('SessionMemoryTenant').has('key', place).values('version').toList()
 if (held[0] != (expected as long)) return ['changed']
+def meeting = ('meeting:' + place).intern()
+synchronized (meeting) { meeting.notifyAll(); meeting.wait(500) }
 graph.addVertex(T.label, 'SessionMemoryTenant', T.id, place, 'key', place, 'tenant_id', tenant, 'version',
     (expected as long) + 1, 'roots', 0L, 'live_facts', 0L, 'quotas', quotas)
 graph.tx().commit()
 return ['done']
 """
+LOCKED = f"synchronized (('codesynapse:' + place).intern()) {{ {UNLOCKED} }}"
 
 WRITER = """
 import asyncio, sys
@@ -129,16 +135,15 @@ async def test_labels_are_the_seeds_and_never_those_of_the_code_graph(memory: Gr
     assert await ask("g.V(place).label().toList()", place=tombstone) == ["SessionMemoryRevocation"]
 
 
-async def test_a_check_without_a_lock_lets_several_writers_win(memory: GremlinSessionMemory, ask: Ask) -> None:
-    # The planted fault: were this safe, the tests of racing writers would prove nothing of our lock.
+@pytest.mark.parametrize(("script", "winners"), [(UNLOCKED, 2), (LOCKED, 1)], ids=["without a lock", "under our lock"])
+async def test_a_check_and_a_write_in_one_script_are_one_step_under_a_lock_alone(
+    memory: GremlinSessionMemory, ask: Ask, script: str, winners: int
+) -> None:
     tenant = unique("tenant")
     await memory.set_quotas(tenant, Quotas())
-    winners = 0
-    for version in range(1, 41):
-        place = {"place": tenant_key(tenant), "tenant": tenant, "quotas": "{}", "expected": version}
-        answers = await asyncio.gather(*(ask(UNLOCKED, **place) for _ in range(16)))
-        winners = max(winners, sum(answer == ["done"] for answer in answers))
-    assert winners > 1
+    place = {"place": tenant_key(tenant), "tenant": tenant, "quotas": "{}", "expected": 1}
+    answers = await asyncio.gather(*(ask(script, **place) for _ in range(2)))
+    assert answers.count(["done"]) == winners
 
 
 async def test_of_writers_on_two_adapters_exactly_one_wins_each_revision(
@@ -225,4 +230,56 @@ async def test_what_has_content_is_recorded_as_due_and_not_swept_before(memory: 
         chat.expires_at_ms
     ]
     await memory.sweep(now_ms=later(chat.now_ms, -1), limit=10)
+    assert await chat.facts() == 1
+
+
+HOSTILE = [
+    "it's",
+    'a "b" \\',
+    "`c`",
+    "${1 + 1}",
+    "$x",
+    "'); g.V().drop().iterate(); //",
+    "*/ System.exit(1) /*",
+    "x\u2028y",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_hostile_text_is_inert_in_every_field(memory: GremlinSessionMemory, ask: Ask, text: str) -> None:
+    chat = Chat(memory, new_scope())
+    row = Triple(
+        subject=text,
+        predicate="is",
+        object=f"not {text}",
+        subject_type=text[:64],
+        subject_aliases=(text,),
+        source=text,
+    )
+    proposed = chat.first(row)
+    await chat.propose(proposed, 0)
+    assert sorted_content(await chat.load()) == sorted_content(proposed)
+    place = f"{scope_key(chat.scope)}-{entity_id(text, text[:64])}"
+    assert await ask("g.V(place).outE().count().next()", place=place) == [1]
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "\ud800", "x" * 900_000])
+async def test_text_that_cannot_be_a_name_is_refused_before_the_store(memory: GremlinSessionMemory, text: str) -> None:
+    chat = Chat(memory, new_scope())
+    proposed = chat.first("ana likes tea")
+    spoilt = structs.replace(proposed, entities=tuple(structs.replace(each, name=text) for each in proposed.entities))
+    with pytest.raises(SnapshotInvalid):
+        await chat.propose(spoilt, 0)
+    assert (await chat.load()).revision == 0
+
+
+async def test_a_commit_that_is_too_long_for_the_server_is_refused_and_the_line_stays(
+    memory: GremlinSessionMemory, server: Server
+) -> None:
+    chat = Chat(memory, new_scope())
+    await chat.remember("ana likes tea")
+    server._connection.request_max = 4_096
+    with pytest.raises(Invalid) as refusal:
+        await chat.remember(*numbered(100))
+    assert refusal.value.limit == 4_096
     assert await chat.facts() == 1
