@@ -3,7 +3,7 @@
 All calls may raise Unavailable. `now_ms` is the server's moment; an adapter never reads a clock of its own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -287,10 +287,10 @@ class Portable(Protocol):
     For a store that nobody writes to meanwhile. Where somebody does, a repository's figures do not agree, and tell.
     """
 
-    async def scan(self, *, after: str | None, limit: int) -> Batch:
+    async def scan(self, *, after: str | None, limit: int, tenant_id: str | None) -> Batch:
         """The next items behind a cursor, at most `limit` (1 to 1,000), in a stable order: caps, tombstones, scopes,
         entities, facts, and the heads of repositories last. A repository that is only half restored has a head too,
-        with the revision `RESTORING`.
+        with the revision `RESTORING`. tenant_id: whose alone; None for all.
         """
         ...
 
@@ -305,8 +305,21 @@ class Portable(Protocol):
         ...
 
 
+class StoreStatus(Struct, frozen=True, kw_only=True):
+    """What a server says of itself. schema: its version, None before it is made. latency_ms: of one read."""
+
+    product: str
+    version: str
+    schema: int | None
+    latency_ms: float
+
+
 class Backend(Struct, frozen=True, kw_only=True):
-    """An open backend. A port that it does not offer is None, and its Features say so."""
+    """An open backend. A port that it does not offer is None, and its Features say so.
+
+    probe: asks the store's server, and whether this user may write, which leaves no trace; None where there is no
+    server. What is wrong is raised as Unavailable whose `field` or `limit` says what the server should be.
+    """
 
     session_memory: SessionMemory | None = None
     repository: RepositoryGraph | None = None
@@ -314,6 +327,7 @@ class Backend(Struct, frozen=True, kw_only=True):
     accounts: Accounts | None = None
     agents: Agents | None = None
     portable: Portable | None = None
+    probe: Callable[[], Awaitable[StoreStatus]] | None = None
 
 
 class OpenBackend(Protocol):

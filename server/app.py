@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from codesynapse.backends import features_of, open_backend
 from codesynapse.contracts.errors import CodeSynapseError, Invalid, Unavailable
-from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, VectorIndex
+from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, StoreStatus, VectorIndex
 from codesynapse.server.clock import Clock, system_clock
 from codesynapse.server.http.api import Api
 from codesynapse.server.http.guard import Guard, middleware, plain
@@ -57,6 +57,7 @@ class Ports(Struct, kw_only=True):
     session_memory: SessionMemory
     repository: RepositoryGraph
     vectors: VectorIndex | None
+    probe: Callable[[], Awaitable[StoreStatus]] | None = None
 
 
 class Services(Struct, kw_only=True):
@@ -103,6 +104,7 @@ async def open_ports(settings: Settings) -> AsyncIterator[Ports]:
             session_memory=graph.session_memory,
             repository=graph.repository,
             vectors=graph.vectors,
+            probe=graph.probe,
         )
 
 

@@ -5,9 +5,11 @@ What is promised holds on one HugeGraph server: commits are made one by one unde
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 
 from codesynapse.backends.hugegraph.address import FORM, address_of
 from codesynapse.backends.hugegraph.connection import Connection
+from codesynapse.backends.hugegraph.probe import probe
 from codesynapse.backends.hugegraph.repository import GremlinRepositoryGraph
 from codesynapse.backends.hugegraph.session import Server
 from codesynapse.backends.hugegraph.store import GremlinSessionMemory
@@ -38,6 +40,7 @@ async def open_hugegraph(options: Mapping[str, str]) -> AsyncIterator[Backend]:
             session_memory=sessions,
             repository=GremlinRepositoryGraph(server),
             vectors=GremlinVectorIndex(server, sessions),
+            probe=partial(probe, connection),
         )
     finally:
         await server.close()

@@ -110,20 +110,31 @@ class Schema:
             await asyncio.wait([self._looking])
 
     async def _look(self) -> None:
-        try:
-            (version,) = await self._connection.run(PROBE, {})
-        except ScriptRefused:
-            raise StoreFault(field=TOO_OLD) from None
-        if _numbers(version) < OLDEST:
-            raise StoreFault(field=TOO_OLD)
-        found = max(await self._connection.run(SCHEMA_VERSION, {}), default=0)
-        if found > VERSION:
-            raise StoreFault(field=NEWER_SCHEMA)
-        if found < VERSION:
+        await server_version(self._connection)
+        if (await schema_version(self._connection) or 0) < VERSION:
             try:
                 await self._connection.run(CREATE, {"version": VERSION}, within_s=CREATING_S)
             except ScriptRefused as error:
                 raise StoreFault(field=FOREIGN_SCHEMA) from error
+
+
+async def server_version(connection: Connection) -> str:
+    """What the server calls itself. Raises StoreFault for one that is too old."""
+    try:
+        (version,) = await connection.run(PROBE, {})
+    except ScriptRefused:
+        raise StoreFault(field=TOO_OLD) from None
+    if _numbers(version) < OLDEST:
+        raise StoreFault(field=TOO_OLD)
+    return str(version)
+
+
+async def schema_version(connection: Connection) -> int | None:
+    """The version of the schema, None where there is none. Raises StoreFault for one that is newer than ours."""
+    found: int | None = max(await connection.run(SCHEMA_VERSION, {}), default=None)
+    if found is not None and found > VERSION:
+        raise StoreFault(field=NEWER_SCHEMA)
+    return found
 
 
 def _numbers(version: str) -> tuple[int, int]:

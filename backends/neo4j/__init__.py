@@ -2,9 +2,11 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 
 from codesynapse.backends.neo4j.connection import open_database
 from codesynapse.backends.neo4j.options import options_of
+from codesynapse.backends.neo4j.probe import probe
 from codesynapse.backends.neo4j.repository import Neo4jRepositoryGraph
 from codesynapse.backends.neo4j.store import Neo4jSessionMemory
 from codesynapse.backends.neo4j.vectors import Neo4jVectorIndex
@@ -25,4 +27,5 @@ async def open_neo4j(options: Mapping[str, str]) -> AsyncIterator[Backend]:
             session_memory=Neo4jSessionMemory(database),
             repository=Neo4jRepositoryGraph(database),
             vectors=Neo4jVectorIndex(database),
+            probe=partial(probe, database),
         )

@@ -9,18 +9,22 @@ import sys
 from pathlib import Path
 
 import click
+from msgspec import structs
 
 from codesynapse.contracts.errors import CodeSynapseError, StoreFault
 from codesynapse.contracts.identity import Millis
 from codesynapse.server.app import Ports, Services, compose, open_ports, tls_context
 from codesynapse.server.cli.clients import check_client_file
 from codesynapse.server.cli.findings import Finding, ok, problem, report, warning
+from codesynapse.server.cli.probing import WAIT_S, check_graph
 from codesynapse.server.cli.reach import check_credential, check_server
 from codesynapse.server.settings import Settings, SettingsError, load, masked_url
 from codesynapse.server.telemetry import configure_logging
 
 NOBODY = "doctor"
 """A name to read under; whether an organisation bears it does not matter."""
+PATIENCE_MS = 4_000
+"""How long a store may take here: whoever asks what is wrong wants to know soon."""
 
 
 @click.command(short_help="Check everything and say what to fix.")
@@ -56,8 +60,12 @@ async def _examined(overrides: dict[str, object]) -> list[Finding]:
     async with contextlib.AsyncExitStack() as stack:
         services: Services | None = None
         try:
-            ports = await stack.enter_async_context(open_ports(settings))
-            findings += await check_stores(settings, ports)
+            due = asyncio.get_running_loop().time() + WAIT_S
+            hasty = structs.replace(settings, store_deadline_ms=min(settings.store_deadline_ms, PATIENCE_MS))
+            ports = await stack.enter_async_context(open_ports(hasty))
+            asked, usable = await check_graph(settings, ports, due)
+            findings += asked
+            findings += await check_stores(settings, ports, graph=usable)
             services = compose(settings, ports)
         except SettingsError as error:
             findings.append(problem("stores", str(error)))
@@ -90,17 +98,18 @@ def _open_to_others(path: Path) -> bool:
     return bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
 
 
-async def check_stores(settings: Settings, ports: Ports) -> list[Finding]:
-    """A read and a write that changes nothing, through each port."""
+async def check_stores(settings: Settings, ports: Ports, *, graph: bool = True) -> list[Finding]:
+    """A read and a write that changes nothing, through each port. graph: whether its store can be used."""
     moment = Millis(0)  # Nothing ended before it, so there is nothing to sweep.
     await ports.accounts.audit_end()
     await ports.accounts.cleanups_owed(limit=1)
-    await ports.session_memory.quotas(NOBODY)
-    await ports.session_memory.sweep(now_ms=moment, limit=1)
-    if ports.vectors is not None:
-        await ports.vectors.sweep(now_ms=moment, limit=1)
+    if graph:
+        await ports.session_memory.quotas(NOBODY)
+        await ports.session_memory.sweep(now_ms=moment, limit=1)
+        if ports.vectors is not None:
+            await ports.vectors.sweep(now_ms=moment, limit=1)
     schema = await asyncio.to_thread(_schema, settings) if "sqlite" in (settings.graph, settings.accounts) else ""
-    stores = dict.fromkeys((settings.graph, settings.accounts))
+    stores = dict.fromkeys((*([settings.graph] if graph else []), settings.accounts))
     findings = [
         ok("stores", f"{masked_url(name)} opens, reads and writes{schema if name == 'sqlite' else ''}")
         for name in stores

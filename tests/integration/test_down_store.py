@@ -60,3 +60,26 @@ async def test_the_server_starts_beside_a_store_that_is_down_and_is_ready_when_i
         async with asyncio.timeout(120):
             while await status() != 200:
                 pass
+
+
+async def test_a_store_that_goes_down_is_told_and_found_again_without_a_restart(
+    tmp_path: Path, own_server: OwnServer
+) -> None:
+    configured = await asyncio.to_thread(load, settings(tmp_path, own_server.url))
+    async with running(configured) as (_, url), aiohttp.ClientSession() as http:
+        ready = url.replace("/mcp", "/readyz")
+
+        async def status() -> int:
+            async with http.get(ready) as answer:
+                return answer.status
+
+        async with asyncio.timeout(300):
+            while await status() != 200:
+                pass
+            await own_server.kill()
+            assert await status() == 503
+            async with http.get(url.replace("/mcp", "/healthz")) as answer:
+                assert answer.status == 200
+            await own_server.start()
+            while await status() != 200:
+                pass
