@@ -11,6 +11,8 @@ from codesynapse.contracts.errors import Invalid
 from codesynapse.contracts.portable import Item, Rows
 
 BATCH_MAX = 1_000
+LAST = "~"
+"""Behind every tenant: an id has no such character, and none that comes after it."""
 
 Stage = Callable[[str, int], Awaitable[tuple[Sequence[Item], str]]]
 """From a position, empty at the beginning, and a limit: the next items, and the next position, empty at the end."""
@@ -45,10 +47,10 @@ def position_of(*parts: str | int) -> str:
     return msgspec.json.encode(parts).decode()
 
 
-def parts_of(position: str, *, count: int) -> list[str]:
-    """The key of a position; at the beginning one that is before all others. Raises Invalid."""
+def parts_of(position: str, *, count: int, tenant_id: str | None = None) -> list[str]:
+    """The key of a position; at the beginning one that is before all others, or all of a tenant. Raises Invalid."""
     if not position:
-        return [""] * count
+        return [tenant_id or "", *[""] * (count - 1)]
     try:
         parts = msgspec.json.decode(position, type=list[str])
     except msgspec.MsgspecError:

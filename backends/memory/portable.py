@@ -34,9 +34,9 @@ class DictPortable:
         self._sessions = sessions
         self._repository = repository
 
-    async def scan(self, *, after: str | None, limit: int) -> Batch:
+    async def scan(self, *, after: str | None, limit: int, tenant_id: str | None) -> Batch:
         stages = (self._caps, self._tombstones, self._scopes, self._entities, self._facts, self._heads)
-        return await walk([_stage(each) for each in stages], after, limit)
+        return await walk([_stage(each, tenant_id) for each in stages], after, limit)
 
     async def restore(self, item: Item, *, now_ms: Millis) -> None:
         match item:
@@ -156,9 +156,9 @@ class DictPortable:
         return self._repository.graphs.setdefault(scope, Graph(revision=RESTORING))
 
 
-def _stage(all_of: Callable[[], Iterable[tuple[tuple[str, ...], Item]]]) -> Stage:
+def _stage(all_of: Callable[[], Iterable[tuple[tuple[str, ...], Item]]], tenant_id: str | None) -> Stage:
     async def stage(position: str, limit: int) -> tuple[Sequence[Item], str]:
-        rows = sorted(all_of(), key=lambda row: row[0])
+        rows = sorted((row for row in all_of() if tenant_id in (None, row[0][0])), key=lambda row: row[0])
         count = len(rows[0][0]) if rows else 1
         behind = tuple(parts_of(position, count=count))
         batch = [row for row in rows if not position or row[0] > behind][:limit]

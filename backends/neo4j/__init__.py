@@ -6,6 +6,7 @@ from functools import partial
 
 from codesynapse.backends.neo4j.connection import open_database
 from codesynapse.backends.neo4j.options import options_of
+from codesynapse.backends.neo4j.portable import Neo4jPortable
 from codesynapse.backends.neo4j.probe import probe
 from codesynapse.backends.neo4j.repository import Neo4jRepositoryGraph
 from codesynapse.backends.neo4j.store import Neo4jSessionMemory
@@ -14,7 +15,7 @@ from codesynapse.contracts.opening import opens
 from codesynapse.contracts.ports import Backend, Features
 
 
-@opens(Features(session_memory=True, repository=True, vectors=True, durable=True))
+@opens(Features(session_memory=True, repository=True, vectors=True, portable=True, durable=True))
 @asynccontextmanager
 async def open_neo4j(options: Mapping[str, str]) -> AsyncIterator[Backend]:
     """A database of a Neo4j server, safe between several processes. It is looked for when it is first needed.
@@ -28,4 +29,5 @@ async def open_neo4j(options: Mapping[str, str]) -> AsyncIterator[Backend]:
             repository=Neo4jRepositoryGraph(database),
             vectors=Neo4jVectorIndex(database),
             probe=partial(probe, database),
+            portable=Neo4jPortable(database),
         )

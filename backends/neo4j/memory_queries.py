@@ -125,16 +125,20 @@ TURNING: LiteralString = """
 MATCH (f:MemoryFact {tenant_id: $tenant, repository: $repository}) WHERE f.turns_ms > $now
 RETURN f.doc AS doc, f.terms AS terms, [(f)-[:CARRIES]->(t:MemoryTerm) WHERE t.term IN $terms | t.term] AS carried
 """
+# A repository that is only half restored has no nodes to show.
 FIND_NODES: LiteralString = """
+MATCH (g:MemoryRepository {tenant_id: $tenant, repository: $repository}) WHERE g.revision > 0
 MATCH (e:MemoryEntity {tenant_id: $tenant, repository: $repository})
 WHERE e.folded >= $folded AND (e.folded > $folded OR e.id > $id)
     AND all(word IN $words WHERE e.search_text CONTAINS word)
 RETURN e.doc AS doc ORDER BY e.folded, e.id LIMIT $limit
 """
 NAMED: LiteralString = """
+MATCH (g:MemoryRepository {tenant_id: $tenant, repository: $repository}) WHERE g.revision > 0
 MATCH (e:MemoryEntity {tenant_id: $tenant, repository: $repository}) WHERE e.id IN $ids
 RETURN e.doc AS doc
 UNION
+MATCH (g:MemoryRepository {tenant_id: $tenant, repository: $repository}) WHERE g.revision > 0
 MATCH (n:MemoryName {tenant_id: $tenant, repository: $repository}) WHERE n.folded IN $folded
 MATCH (e:MemoryEntity)-[:ANSWERS_TO]->(n)
 RETURN e.doc AS doc

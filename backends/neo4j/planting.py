@@ -47,7 +47,7 @@ async def commit_change(
     )
     if committed.replayed:
         return committed
-    facts = [_fact_row(fact, Counter(change.terms.get(fact.id, ()))) for fact in change.facts]
+    facts = [fact_row(fact, Counter(change.terms.get(fact.id, ()))) for fact in change.facts]
     current = {fact.id for fact in change.facts if fact.current(now_ms)}
     brought = {entity.id for entity in change.entities}
     slot, kept = documents.kept_slot(commit_id, committed)
@@ -59,7 +59,7 @@ async def commit_change(
         f"origin_{slot.removeprefix('commit_')}": f"{change.origin_session_id} {now_ms}",
     }
     for statement, rows in (
-        (memory_queries.WRITE_ENTITIES, [_entity_row(entity) for entity in change.entities]),
+        (memory_queries.WRITE_ENTITIES, [entity_row(entity) for entity in change.entities]),
         (memory_queries.WRITE_FACTS, facts),
         (memory_queries.DROP_EDGES, [fact for fact in facts if fact["id"] not in current]),
         (memory_queries.WRITE_EDGES, [fact for fact in facts if fact["id"] in current]),
@@ -110,7 +110,8 @@ def _counters(row: Row, facts: Iterable[dict[str, Any]]) -> dict[str, int]:
     }
 
 
-def _entity_row(entity: Entity) -> dict[str, Any]:
+def entity_row(entity: Entity) -> dict[str, Any]:
+    """An entity as a row of `memory_queries.WRITE_ENTITIES`."""
     return {
         "id": entity.id,
         "name": entity.name,
@@ -122,7 +123,8 @@ def _entity_row(entity: Entity) -> dict[str, Any]:
     }
 
 
-def _fact_row(fact: Fact, terms: Counter[str]) -> dict[str, Any]:
+def fact_row(fact: Fact, terms: Counter[str]) -> dict[str, Any]:
+    """A fact as a row of the other statements; terms: what finds it."""
     start, end = fact.intervals[-1]
     return {
         "id": fact.id,

@@ -29,7 +29,7 @@ from codesynapse.contracts.portable import (
 )
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.contracts.repository import RESTORING, RepositoryScope
-from codesynapse.contracts.scanning import Batch, Stage, grouped, parts_of, position_of, walk
+from codesynapse.contracts.scanning import LAST, Batch, Stage, grouped, parts_of, position_of, walk
 
 # --- Reading: each statement takes the key that it begins behind, and a limit. --------------------------------------
 
@@ -37,33 +37,38 @@ _CAPS = """
 SELECT * FROM (
     SELECT tenant_id, 'sessions' AS kind, quotas FROM tenants WHERE quotas IS NOT NULL
     UNION ALL SELECT tenant_id, 'repositories', quotas FROM graph_quotas
-) WHERE (tenant_id, kind) > (?, ?) ORDER BY tenant_id, kind LIMIT ?
+) WHERE (tenant_id, kind) > (?, ?) AND tenant_id <= ? ORDER BY tenant_id, kind LIMIT ?
 """
 _TOMBSTONES = """
-SELECT tenant_id, session_id, revoked_at_ms FROM revocations WHERE (tenant_id, session_id) > (?, ?)
+SELECT tenant_id, session_id, revoked_at_ms FROM revocations WHERE (tenant_id, session_id) > (?, ?) AND tenant_id <= ?
 ORDER BY tenant_id, session_id LIMIT ?
 """
 _SCOPES = """
 SELECT tenant_id, session_id, ns, id, revision, expires_at_ms, closed, document
 FROM scopes LEFT JOIN contents ON scope_id = id
-WHERE (tenant_id, session_id, ns) > (?, ?, ?) ORDER BY tenant_id, session_id, ns LIMIT ?
+WHERE (tenant_id, session_id, ns) > (?, ?, ?) AND tenant_id <= ?
+ORDER BY tenant_id, session_id, ns LIMIT ?
 """
 _SCOPE_COMMITS = "SELECT commit_id, revision, outcome, NULL FROM scope_commits WHERE scope_id = ? ORDER BY revision"
 # Entities and facts are selected in the order that rows.py takes them in.
 _ENTITIES = """
-SELECT entities.id, tenant_id, repository, revision, entity_id, name, type, aliases
-FROM entities JOIN graphs ON graphs.id = graph_id WHERE entities.id > CAST(? AS INTEGER) ORDER BY entities.id LIMIT ?
+SELECT tenant_id, repository, entity_id, revision, entity_id, name, type, aliases
+FROM graphs JOIN entities ON graph_id = graphs.id
+WHERE (tenant_id, repository) >= (?1, ?2) AND (tenant_id, repository, entity_id) > (?1, ?2, ?3) AND tenant_id <= ?4
+ORDER BY tenant_id, repository, entity_id LIMIT ?5
 """
 _FACTS = """
-SELECT facts.id, tenant_id, repository, revision, graph_id, fact_id, subject, predicate, object, functional,
+SELECT tenant_id, repository, fact_id, revision, graph_id, facts.id, fact_id, subject, predicate, object, functional,
     recorded_at_ms, source, origin_session_id, intervals
-FROM facts JOIN graphs ON graphs.id = graph_id WHERE facts.id > CAST(? AS INTEGER) ORDER BY facts.id LIMIT ?
+FROM graphs JOIN facts ON graph_id = graphs.id
+WHERE (tenant_id, repository) >= (?1, ?2) AND (tenant_id, repository, fact_id) > (?1, ?2, ?3) AND tenant_id <= ?4
+ORDER BY tenant_id, repository, fact_id LIMIT ?5
 """
 _TERMS = "SELECT term, occurrences FROM terms WHERE fact = ? ORDER BY term"
 _ENDS = "SELECT entity_id, name, type, aliases FROM entities WHERE graph_id = ? AND entity_id IN (?, ?)"
 _HEADS = """
-SELECT id, tenant_id, repository, revision, entities, facts FROM graphs WHERE id > CAST(? AS INTEGER)
-ORDER BY id LIMIT ?
+SELECT tenant_id, repository, id, revision, entities, facts FROM graphs
+WHERE (tenant_id, repository) > (?, ?) AND tenant_id <= ? ORDER BY tenant_id, repository LIMIT ?
 """
 _GRAPH_COMMITS = """
 SELECT commit_id, revision, outcome, origin_session_id FROM graph_commits WHERE graph_id = ? ORDER BY revision
@@ -105,22 +110,27 @@ _quotas = msgspec.json.Decoder(Quotas).decode
 _encode = msgspec.json.Encoder().encode
 
 
+Read = Callable[[Connection, list[Any]], Sequence[Item]]
+
+
 class SqlitePortable:
     """The port `Portable`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def scan(self, *, after: str | None, limit: int) -> Batch:
+    async def scan(self, *, after: str | None, limit: int, tenant_id: str | None) -> Batch:
         stages = (
-            self._stage(_CAPS, 2, _caps),
-            self._stage(_TOMBSTONES, 2, _tombstones),
-            self._stage(_SCOPES, 3, _scopes),
-            self._stage(_ENTITIES, 1, _entities),
-            self._stage(_FACTS, 1, _facts),
-            self._stage(_HEADS, 1, _heads),
+            (_CAPS, 2, _caps),
+            (_TOMBSTONES, 2, _tombstones),
+            (_SCOPES, 3, _scopes),
+            (_ENTITIES, 3, _entities),
+            (_FACTS, 3, _facts),
+            (_HEADS, 2, _heads),
         )
-        return await walk(stages, after, limit)
+        return await walk(
+            [self._stage(statement, key, read, tenant_id) for statement, key, read in stages], after, limit
+        )
 
     async def restore(self, item: Item, *, now_ms: Millis) -> None:
         def work(connection: Connection) -> None:
@@ -138,15 +148,16 @@ class SqlitePortable:
 
         await self._database.write(work)
 
-    def _stage(self, statement: str, key: int, read: Callable[[Connection, list[Any]], Sequence[Item]]) -> Stage:
+    def _stage(self, statement: str, key: int, read: Read, tenant_id: str | None) -> Stage:
         """One stage: rows of a statement whose first columns are its key."""
 
         async def stage(position: str, limit: int) -> tuple[Sequence[Item], str]:
-            behind = parts_of(position, count=key)
+            behind = parts_of(position, count=key, tenant_id=tenant_id)
+            last = tenant_id or LAST
 
             def work(connection: Connection) -> tuple[Sequence[Item], str]:
-                rows = connection.execute(statement, (*behind, limit)).fetchall()
-                more = position_of(*(str(part) for part in rows[-1][:key])) if len(rows) == limit else ""
+                rows = connection.execute(statement, (*behind, last, limit)).fetchall()
+                more = position_of(*rows[-1][:key]) if len(rows) == limit else ""
                 return read(connection, rows), more
 
             return await self._database.search(work)
@@ -180,13 +191,13 @@ def _scopes(connection: Connection, rows: list[Any]) -> Sequence[Item]:
 def _entities(_: Connection, rows: list[Any]) -> Sequence[Item]:
     return grouped(
         Rows(scope=_at(tenant, repository), revision=revision, entities=(entity_of(row),))
-        for _, tenant, repository, revision, *row in rows
+        for tenant, repository, _, revision, *row in rows
     )
 
 
 def _facts(connection: Connection, rows: list[Any]) -> Sequence[Item]:
     batch = []
-    for place, tenant, repository, revision, graph, *row in rows:
+    for tenant, repository, _, revision, graph, place, *row in rows:
         fact = fact_of(row)
         terms = connection.execute(_TERMS, (place,)).fetchall()
         found = FoundFact(
@@ -206,7 +217,7 @@ def _heads(connection: Connection, rows: list[Any]) -> Sequence[Item]:
             entities=entities,
             facts=facts,
         )
-        for place, tenant, repository, revision, entities, facts in rows
+        for tenant, repository, place, revision, entities, facts in rows
     ]
 
 
