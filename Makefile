@@ -27,13 +27,14 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapsho
 install = if [ -x $(UV) ]; then $(UV) pip install --quiet --python $(BIN)/python --compile-bytecode $(1); \
 	else $(BOOT)/bin/python -m pip --python $(BIN)/python install --quiet --disable-pip-version-check $(1); fi
 
-.PHONY: help setup serve servers servers-stop test test-all contract lint format bench-mcp lock clean
+.PHONY: help setup serve servers servers-stop test test-all contract lint format bench-mcp bench-stores image-test lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
 
-setup: ## install what needs rights on the machine: Java, Maven, curl and unzip, for the graph servers
+setup: ## install what needs rights on the machine: Java, Maven, curl and unzip for the graph servers, buildah and debootstrap for the image
 	@$(PYTHON) -m tests.servers.tools
+	@$(PYTHON) -m tests.docker.building
 
 serve: .venv/base.stamp ## start the server; make serve ARGS="--port 0"
 	@exec $(BIN)/codesynapse serve $(ARGS)
@@ -49,6 +50,10 @@ test: lint ## lint, then every test at its short count
 
 test-all: lint ## lint, then every test at its full count
 	@CODESYNAPSE_FULL=1 $(PYTEST) $(ARGS)
+	@$(MAKE) --no-print-directory image-test
+
+image-test: .venv/dev.stamp ## build the container's image without a daemon, and run it; needs root
+	@$(BIN)/python -m pytest tests/docker/image.py
 
 contract: .venv/dev.stamp ## run the contract suite; make contract STORE=memory|sqlite|neo4j|hugegraph-1.5|hugegraph-1.7
 	@if [ -z "$(filter $(STORE),$(STORES))" ]; then echo "There is no store \"$(STORE)\" here yet; there are: $(STORES)." >&2; exit 2; fi
@@ -67,6 +72,9 @@ format: .venv/dev.stamp ## rewrite the sources in the common style
 
 bench-mcp: .venv/dev.stamp ## measure a tool call and an idle stream beside the official SDK
 	@$(BIN)/python -m benchmarks.mcp_bench $(ARGS)
+
+bench-stores: .venv/dev.stamp ## measure every store beside its bare client; make bench-stores ARGS="--quick"
+	@$(BIN)/python -m benchmarks.stores_bench $(ARGS)
 
 lock: $(BOOT)/stamp ## choose the locked versions anew
 	@$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate setup.cfg --output-file requirements/base.txt

@@ -27,6 +27,8 @@ COMMANDS = {
     "contract": f"{SUITE}memory",
     "lint": "lint-imports",
     "bench-mcp": "python -m benchmarks.mcp_bench",
+    "bench-stores": "python -m benchmarks.stores_bench",
+    "image-test": "python -m pytest tests/docker/image.py",
 }
 
 

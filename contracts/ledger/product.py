@@ -96,7 +96,10 @@ ROWS: tuple[Requirement, ...] = (
         id="growing:same-data",
         promise="Pointing a server at another store changes settings and no data model.",
         source="product.md, Who uses it",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/docker/test_compose.py::test_the_settings_for_neo4j_serve",
+            "tests/docker/test_compose.py::test_the_settings_for_hugegraph_serve",
+        ),
     ),
     Requirement(
         id="identity:web-prefix",

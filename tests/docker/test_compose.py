@@ -1,0 +1,60 @@
+"""Each compose file's own settings start the product, on the servers of the tests in place of its containers."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from codesynapse.contracts.requirements import requirement
+from tests.docker.test_files import composed
+from tests.integration.harness import process
+from tests.servers.running import Record
+
+
+async def served(tmp_path: Path, store: str, server: Record | None) -> dict[str, object]:
+    """Start the product with a file's settings; what it answers, and who may see what."""
+    environment = dict(composed(store)["services"]["codesynapse"]["environment"])
+    # What a container has and this machine has not: a network of its own, the name of the other one, and the place of
+    # the secret.
+    assert environment.pop("CODESYNAPSE_HOST") == "0.0.0.0"
+    if server is not None:
+        real, named = urlsplit(server.url), urlsplit(environment["CODESYNAPSE_GRAPH"])
+        assert (named.username, named.password, named.hostname) == (real.username, None, store)
+        environment["CODESYNAPSE_GRAPH"] = environment["CODESYNAPSE_GRAPH"].replace(
+            f"{named.hostname}:{named.port}", f"127.0.0.1:{real.port}"
+        )
+        (tmp_path / "graph_password").write_text(f"{real.password}\n")
+        assert environment["CODESYNAPSE_GRAPH_PASSWORD_FILE"] == "/run/secrets/graph_password"
+        environment["CODESYNAPSE_GRAPH_PASSWORD_FILE"] = str(tmp_path / "graph_password")
+    environment["CODESYNAPSE_BOOTSTRAP_KEY_FILE"] = str(tmp_path / "key")
+    async with process(tmp_path / "home", **environment) as running, aiohttp.ClientSession() as http:
+        assert running.key == ""
+        port = urlsplit(running.url).port
+        async with asyncio.timeout(120):
+            # Making a fresh server's schema may take longer than one look.
+            while True:
+                async with http.get(f"http://127.0.0.1:{port}/readyz") as answer:
+                    if answer.status == 200:
+                        break
+        async with http.get(f"http://127.0.0.1:{port}/readyz", headers={"Host": "evil.example"}) as answer:
+            return {"key": (tmp_path / "key").read_text("utf-8")[:24], "foreign host": answer.status}
+
+
+EXPECTED = {"key": "CODESYNAPSE_API_KEY=csk_", "foreign host": 403}
+
+
+async def test_the_settings_for_sqlite_serve(tmp_path: Path) -> None:
+    assert await served(tmp_path, "embedded", None) == EXPECTED
+
+
+@requirement("growing:same-data")
+async def test_the_settings_for_neo4j_serve(tmp_path: Path, neo4j_server: Record) -> None:
+    assert await served(tmp_path, "neo4j", neo4j_server) == EXPECTED
+
+
+@requirement("growing:same-data")
+async def test_the_settings_for_hugegraph_serve(tmp_path: Path, hugegraph_server: Record) -> None:
+    assert await served(tmp_path, "hugegraph", hugegraph_server) == EXPECTED
