@@ -9,6 +9,7 @@ from functools import partial
 
 from codesynapse.backends.hugegraph.address import FORM, address_of
 from codesynapse.backends.hugegraph.connection import Connection
+from codesynapse.backends.hugegraph.portable import GremlinPortable
 from codesynapse.backends.hugegraph.probe import probe
 from codesynapse.backends.hugegraph.repository import GremlinRepositoryGraph
 from codesynapse.backends.hugegraph.session import Server
@@ -22,7 +23,7 @@ DEADLINE_MS = 10_000
 DEADLINE_MS_MAX = 600_000
 
 
-@opens(Features(session_memory=True, repository=True, vectors=True, durable=True))
+@opens(Features(session_memory=True, repository=True, vectors=True, portable=True, durable=True))
 @asynccontextmanager
 async def open_hugegraph(options: Mapping[str, str]) -> AsyncIterator[Backend]:
     """A server's graph, connected to when it is first needed, so that a server that is down can come later.
@@ -40,6 +41,7 @@ async def open_hugegraph(options: Mapping[str, str]) -> AsyncIterator[Backend]:
             session_memory=sessions,
             repository=GremlinRepositoryGraph(server),
             vectors=GremlinVectorIndex(server, sessions),
+            portable=GremlinPortable(server, sessions),
             probe=partial(probe, connection),
         )
     finally:

@@ -4,6 +4,8 @@ Materialised are all entities of the snapshot, and an edge for each fact that ho
 an end: so that a raw traversal serves nothing that was superseded, retracted or removed, or lies ahead.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 from msgspec import structs
 
@@ -12,7 +14,7 @@ from codesynapse.backends.hugegraph.keys import commit_key, scope_key, session_k
 from codesynapse.backends.hugegraph.session import Plan, Properties
 from codesynapse.contracts.commit import Accepted, Root
 from codesynapse.contracts.identity import Millis
-from codesynapse.contracts.memory import COMMITS_KEPT, Entity, Fact, Outcome, Scope, entity_row
+from codesynapse.contracts.memory import COMMITS_KEPT, Entity, Fact, Outcome, Revision, Scope, entity_row
 
 Put = tuple[str, str, Properties]
 
@@ -71,6 +73,19 @@ def revoking(scope: Scope, facts: Facts, now_ms: Millis) -> tuple[Plan, Facts]:
         wipes=(("session", where),),
     )
     return plan, structs.replace(facts, tenant=tenant, session=session)
+
+
+def restoring(
+    scope: Scope, facts: Facts, content: Content, commits: Sequence[tuple[str, Revision, Outcome]]
+) -> tuple[Plan, list[Put]]:
+    """The plan that writes a scope, which is not there, as another store had it, and what keeps its commits."""
+    plan, _ = _changing(scope, facts, content, commit=None, wipes=False)
+    root = content.root
+    kept = [
+        _commit_put(scope, structs.replace(root, revision=revision), commit_id, outcome)
+        for commit_id, revision, outcome in commits
+    ]
+    return plan, kept
 
 
 def tenant_put(tenant_id: str, tenant: Tenant) -> Put:

@@ -192,6 +192,7 @@ NAMED = _LOCKED % (
     _REPOSITORY
     + f"""
         def rows = [:]
+        if (root != null && root[0] == -1L) return [[[]]]
         for (answer in answers) {{
             for (v in g.V().hasLabel('MemoryEntity').has('answers', {_CARRYING}(answer)).toList())
                 rows[v.value('key')] = v.value('doc')
@@ -201,8 +202,41 @@ NAMED = _LOCKED % (
 """
 )
 
+# A repository that is only half restored has no nodes to show.
 FIND_NODES = """
 graph.tx().rollback()
-g.V().hasLabel('MemoryEntity').has('repository_key', repository).toList()
+def version = g.V().hasLabel('RepositoryMemory').has('key', repository).values('version').toList()
+version == [-1L] ? [] : g.V().hasLabel('MemoryEntity').has('repository_key', repository).toList()
     .findAll { it.value('search_text').contains(word) }.collect { it.value('doc') }
+"""
+
+# --- Moving house ----------------------------------------------------------------------------------------------
+
+# Some vertices of a label from a place on: `offset` vertices behind the beginning of a page.
+SCAN = """
+graph.tx().rollback()
+def traversal = g.V().hasLabel(vertex_label).has('~page', page).limit(page_size as long)
+def found = traversal.toList()
+def next = org.apache.hugegraph.traversal.optimize.TraversalUtil.page(traversal)
+def rows = []
+int at = offset as int
+while (at < found.size() && rows.size() < (limit as int)) {
+    def v = found[at++]
+    if (tenant == '' || v.value('tenant_id') == tenant) rows.add(names.collect { v.value(it) })
+}
+[at < found.size() ? [rows, page, at] : [rows, next ?: '', 0]]
+"""
+
+KEPT_ALL = """
+graph.tx().rollback()
+def rows = []
+for (place in places)
+    for (v in g.V().hasLabel('MemoryCommit').has('key', place).toList())
+        rows.add([place, v.value('commit_id'), v.value('revision'), v.value('outcome'), v.value('origin_session_id')])
+rows
+"""
+
+ENTITIES_COUNTED = """
+graph.tx().rollback()
+g.V().hasLabel('MemoryEntity').has('repository_key', repository).count().next()
 """
