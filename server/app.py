@@ -93,10 +93,10 @@ async def open_ports(settings: Settings) -> AsyncIterator[Ports]:
     # Entry points are files, and importing a backend reads more of them.
     await asyncio.to_thread(_check_stores, settings)
     async with AsyncExitStack() as stack:
-        graph = await stack.enter_async_context(_opener(settings, settings.graph))
+        graph = await stack.enter_async_context(open_store(settings, settings.graph))
         accounts: Backend = graph
         if settings.accounts != settings.graph:
-            accounts = await stack.enter_async_context(_opener(settings, settings.accounts))
+            accounts = await stack.enter_async_context(open_store(settings, settings.accounts))
         if accounts.accounts is None or graph.session_memory is None or graph.repository is None:
             raise SettingsError("CODESYNAPSE_GRAPH, CODESYNAPSE_ACCOUNTS: a backend does not offer what is needed.")
         yield Ports(
@@ -127,22 +127,32 @@ def _check_stores(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def _opener(settings: Settings, setting: str) -> AsyncIterator[Backend]:
+async def open_store(
+    settings: Settings, setting: str, *, named: str = "CODESYNAPSE_GRAPH, CODESYNAPSE_ACCOUNTS"
+) -> AsyncIterator[Backend]:
+    """Open the backend that a name or a URL means. Raises SettingsError that begins with `named`, Unavailable."""
     # Entry points are files, and a password may be one.
     opening = await asyncio.to_thread(lambda: open_backend(backend_of(setting), _options(settings, setting)))
     async with AsyncExitStack() as stack:
         try:
             backend = await stack.enter_async_context(opening)
         except Invalid as error:
-            raise SettingsError(f"CODESYNAPSE_GRAPH, CODESYNAPSE_ACCOUNTS: {error.message}") from None
+            raise SettingsError(f"{named}: {error.message}") from None
         yield backend
 
 
 def _options(settings: Settings, setting: str) -> dict[str, str]:
     deadline = {"deadline_ms": str(settings.store_deadline_ms)}
+    if backend_of(setting) == "sqlite":
+        return {"path": sqlite_path(settings, setting), **deadline}
     if "://" in setting:
         return {"url": graph_url(settings) if setting == settings.graph else setting, **deadline}
-    return {"path": settings.database, **deadline} if setting == "sqlite" else {}
+    return {}
+
+
+def sqlite_path(settings: Settings, setting: str) -> str:
+    """The file that `sqlite` means, which lies in the home, or `sqlite:///PATH`."""
+    return setting.partition("://")[2] or settings.database
 
 
 def backend_of(setting: str) -> str:

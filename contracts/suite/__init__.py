@@ -11,7 +11,8 @@ from codesynapse.contracts.suite.test_isolation import TestIsolation, TestIsolat
 from codesynapse.contracts.suite.test_limits import TestQuotas, TestQuotasUnderLoad, TestRetainedRoots
 from codesynapse.contracts.suite.test_memory import TestCommitIds, TestRacingCommits, TestRevisions, TestSnapshots
 from codesynapse.contracts.suite.test_model import TestAgainstTheLaw
-from codesynapse.contracts.suite.test_portable import TestMovingRepositories, TestMovingSessions, TestScanning
+from codesynapse.contracts.suite.test_portable import TestMovingSessions, TestScanning
+from codesynapse.contracts.suite.test_portable_repository import TestMovingRepositories
 from codesynapse.contracts.suite.test_registry import (
     TestBindingTombstones,
     TestOwedCleanups,

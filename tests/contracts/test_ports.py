@@ -10,7 +10,7 @@ import pytest
 from codesynapse.contracts import ports
 from codesynapse.contracts.ports import Backend, Features
 
-PORTS = [ports.SessionMemory, ports.RepositoryGraph, ports.VectorIndex, ports.Accounts]
+PORTS = [ports.SessionMemory, ports.RepositoryGraph, ports.VectorIndex, ports.Accounts, ports.Portable]
 METHODS = [
     pytest.param(method, id=f"{port.__name__}.{name}")
     for port in PORTS
@@ -42,7 +42,8 @@ def test_no_call_has_a_default_moment_or_scope(method: typing.Callable[..., obje
 
 
 def test_each_port_is_a_feature_and_a_field_of_the_backend() -> None:
-    assert {*Backend.__struct_fields__, "durable"} == set(Features.__struct_fields__)
+    # A probe is no port: it tells an operator about the server behind them.
+    assert {*Backend.__struct_fields__, "durable"} == {*Features.__struct_fields__, "probe"}
 
 
 def test_nothing_is_offered_unless_it_is_declared() -> None:
