@@ -746,6 +746,50 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Neo4j and Apache HugeGraph",
     ),
     Requirement(
+        id="store:moving",
+        promise="All memory moves from any store to any other and has the same digests there, also after a kill.",
+        source="product.md, Settings; decision 13",
+        tests=(
+            (
+                "tests/integration/test_moving.py::"
+                "test_all_memory_moves_around_all_stores_and_back_with_the_same_digests"
+            ),
+            ("tests/integration/test_moving.py::test_a_copy_into_neo4j_that_was_killed_goes_on_and_ends_equal"),
+            ("tests/integration/test_moving.py::test_a_copy_into_hugegraph_that_was_killed_goes_on_and_ends_equal"),
+        ),
+    ),
+    Requirement(
+        id="store:moving:endings",
+        promise="What was revoked, cleared or has expired stays so in another store, and commit ids answer there.",
+        source="product.md, Settings; decision 15",
+        tests=(
+            "contracts/suite/test_portable.py::TestMovingSessions::test_closed_stays_closed",
+            (
+                "contracts/suite/test_portable.py::TestMovingSessions::"
+                "test_tombstones_still_refuse_also_of_a_session_that_never_wrote"
+            ),
+            (
+                "contracts/suite/test_portable.py::TestMovingSessions::"
+                "test_commit_ids_answer_and_revisions_refuse_after_the_move"
+            ),
+            (
+                "contracts/suite/test_portable.py::TestMovingSessions::"
+                "test_the_deadline_moves_too_and_still_ends_the_session"
+            ),
+        ),
+    ),
+    Requirement(
+        id="store:moving:whole",
+        promise="A repository that is only half moved serves nothing and takes nothing until it is whole.",
+        source="product.md, Settings; decision 15",
+        tests=(
+            (
+                "contracts/suite/test_portable_repository.py::TestMovingRepositories::"
+                "test_a_half_moved_repository_serves_and_takes_nothing_until_it_is_whole"
+            ),
+        ),
+    ),
+    Requirement(
         id="graph:entry-point",
         promise="The entry-point name of another's backend in `CODESYNAPSE_GRAPH` opens it.",
         source="product.md, Settings",
