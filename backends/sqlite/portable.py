@@ -76,19 +76,15 @@ SELECT commit_id, revision, outcome, origin_session_id FROM graph_commits WHERE 
 
 # --- Writing. --------------------------------------------------------------------------------------------------------
 
-_HELD_CAPS = {
-    "sessions": "SELECT quotas FROM tenants WHERE tenant_id = ? AND quotas IS NOT NULL",
-    "repositories": "SELECT quotas FROM graph_quotas WHERE tenant_id = ?",
-}
-_WRITE_CAPS = {
-    "sessions": """
+_HELD_CAPS = "SELECT quotas FROM tenants WHERE tenant_id = ? AND quotas IS NOT NULL"
+_HELD_GRAPH_CAPS = "SELECT quotas FROM graph_quotas WHERE tenant_id = ?"
+_WRITE_CAPS = """
 INSERT INTO tenants (tenant_id, quotas) VALUES (?, ?) ON CONFLICT (tenant_id) DO UPDATE SET quotas = excluded.quotas
-""",
-    "repositories": """
+"""
+_WRITE_GRAPH_CAPS = """
 INSERT INTO graph_quotas (tenant_id, quotas) VALUES (?, ?)
 ON CONFLICT (tenant_id) DO UPDATE SET quotas = excluded.quotas
-""",
-}
+"""
 _REVOKED = "SELECT EXISTS (SELECT 1 FROM revocations WHERE tenant_id = ? AND session_id = ?)"
 _REVOKE = "INSERT INTO revocations (tenant_id, session_id, revoked_at_ms) VALUES (?, ?, ?)"
 _SESSION = "SELECT ns, expires_at_ms FROM scopes WHERE tenant_id = ? AND session_id = ?"
@@ -233,10 +229,13 @@ def _commits(connection: Connection, statement: str, place: int) -> tuple[KeptCo
 
 
 def _restore_caps(connection: Connection, item: Caps) -> None:
-    row = connection.execute(_HELD_CAPS[item.of], (item.tenant_id,)).fetchone()
+    held, write = _HELD_CAPS, _WRITE_CAPS
+    if item.of == "repositories":
+        held, write = _HELD_GRAPH_CAPS, _WRITE_GRAPH_CAPS
+    row = connection.execute(held, (item.tenant_id,)).fetchone()
     if row is not None and _quotas(row[0]) != Quotas():
         raise AlreadyExists(field="caps")
-    connection.execute(_WRITE_CAPS[item.of], (item.tenant_id, _encode(item.quotas).decode()))
+    connection.execute(write, (item.tenant_id, _encode(item.quotas).decode()))
 
 
 def _restore_tombstone(connection: Connection, item: Tombstone) -> None:

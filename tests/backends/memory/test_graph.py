@@ -42,4 +42,4 @@ async def test_asking_for_the_caps_of_unknown_tenants_holds_on_to_none_of_them()
     memory = DictSessionMemory({})
     for number in range(10):
         await memory.quotas(f"tenant{number}")
-    assert memory._tenants == {}
+    assert memory.tenants == {}
