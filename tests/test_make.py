@@ -93,7 +93,7 @@ def test_the_suite_is_run_on_the_named_store_and_pytest_has_the_last_word(instal
 def test_a_store_that_is_not_there_is_refused_with_those_that_are(installed: Path) -> None:
     code, said = make(installed, "contract", "STORE=nowhere")
     assert code != 0
-    assert 'There is no store "nowhere" here yet; there are: memory sqlite.' in said
+    assert 'There is no store "nowhere" here yet; there are: memory sqlite neo4j hugegraph-1.5 hugegraph-1.7.' in said
 
 
 @pytest.mark.parametrize(

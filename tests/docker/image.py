@@ -94,7 +94,7 @@ def wait_until_ready(port: int, log: Path) -> None:
                 if answer.status == 200:
                     return
         except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
+            continue
     raise AssertionError(log.read_text("utf-8", "replace"))
 
 
