@@ -147,13 +147,13 @@ class McpEndpoint:
 
     async def _receive(self, request: web.Request, live: Live, authority: Authority, body: bytes) -> web.StreamResponse:
         toolsets = self._visible(request)
-        if is_batch(body) and live.connection.version == "2025-03-26":
-            items = parse_batch(body, deepest=self._limits.json_depth_max, most=self._limits.batch_max)
-            return await self._batch(request, live, authority, items, toolsets)
-        message = await self._parsed(body)
+        batch = is_batch(body) and live.connection.version == "2025-03-26"
+        parsed = await (self._parsed_batch(body) if batch else self._parsed(body))
         if live.closed:  # While the body was on its way, or was parsed in a thread.
             raise TransportUnknown
-        effect = live.connection.receive(message, toolsets)
+        if isinstance(parsed, list):
+            return await self._batch(request, live, authority, parsed, toolsets)
+        effect = live.connection.receive(parsed, toolsets)
         match effect:
             case RunTool():
                 return await self._run(request, live, authority, [effect], [])
@@ -274,6 +274,12 @@ class McpEndpoint:
         if len(body) > OFF_LOOP_BYTES:
             return await asyncio.to_thread(parse, body, deepest=self._limits.json_depth_max)
         return parse(body, deepest=self._limits.json_depth_max)
+
+    async def _parsed_batch(self, body: bytes) -> list[Message | ProtocolError]:
+        deepest, most = self._limits.json_depth_max, self._limits.batch_max
+        if len(body) > OFF_LOOP_BYTES:
+            return await asyncio.to_thread(parse_batch, body, deepest=deepest, most=most)
+        return parse_batch(body, deepest=deepest, most=most)
 
     def _visible(self, request: web.Request) -> frozenset[str] | None:
         asked = request.headers.get("X-CodeSynapse-Toolsets") or request.query.get("toolsets")

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from codesynapse.contracts.errors import TransportUnknown
 from codesynapse.contracts.identity import Millis
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.messages import RequestId
@@ -94,10 +95,16 @@ class EventLog:
         self._streams: OrderedDict[str, Stream] = OrderedDict()
         self._finished: OrderedDict[str, Stream] = OrderedDict()
         self._gone: OrderedDict[str, tuple[RequestId, ...]] = OrderedDict()
+        self._released = False
         self.size_bytes = 0
 
     def open(self, requests: tuple[RequestId, ...]) -> Stream:
-        """A fresh stream. Its name begins with the log's random one: a mere counter would repeat after a restart."""
+        """A fresh stream. Its name begins with the log's random one: a mere counter would repeat after a restart.
+
+        Raises TransportUnknown after `release`: what it held, nobody would ever give back.
+        """
+        if self._released:
+            raise TransportUnknown
         self._opened += 1
         stream = Stream(f"{self._name}{self._opened:x}", requests)
         self._streams[stream.id] = stream
@@ -168,7 +175,8 @@ class EventLog:
             self._drop(stream)
 
     def release(self) -> None:
-        """Give everything back: the session has ended."""
+        """Give everything back, for good: the session has ended."""
+        self._released = True
         for stream in list(self._streams.values()):
             self.forget(stream)
         self._gone.clear()

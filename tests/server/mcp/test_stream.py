@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codesynapse.contracts.errors import TransportUnknown
 from codesynapse.contracts.identity import Millis
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.messages import RequestId
@@ -219,3 +221,13 @@ def test_after_the_release_a_late_answer_is_not_kept():
     log.release()
     answer(log, stream)
     assert (payloads(stream), log.size_bytes) == ([], 0)
+
+
+def test_after_the_release_no_stream_is_opened_and_nothing_is_counted():
+    budget = Budget(1 << 30)
+    log = log_of(budget)
+    log.open(())
+    log.release()
+    with pytest.raises(TransportUnknown):
+        log.open((ONE,))
+    assert (log.size_bytes, budget.used) == (0, 0)
