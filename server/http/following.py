@@ -81,6 +81,7 @@ class Follower:
             self._sending_since = asyncio.get_running_loop().time()
             if self._stream.finished:
                 await response.write_eof(text.encode("ascii"))
+                self._live.log.written(self._stream)
                 return
             if text:
                 await response.write(text.encode("ascii"))

@@ -12,7 +12,7 @@ from collections.abc import Coroutine
 from typing import Any, Protocol
 
 from codesynapse.contracts.accounts import ENDING, Action, AuditRecord, Caller
-from codesynapse.contracts.errors import ServerFull, TooManyCalls, TooManyTransports, TransportUnknown
+from codesynapse.contracts.errors import EventsFull, ServerFull, TooManyCalls, TooManyTransports, TransportUnknown
 from codesynapse.contracts.identity import Cancellation, Millis
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.connection import Connection
@@ -20,6 +20,8 @@ from codesynapse.server.mcp.messages import RequestId
 from codesynapse.server.mcp.stream import Budget, EventLog, Stream
 
 Principal = tuple[str, str]
+SHARES = 4
+"""One principal may keep one of so many parts of all events, so that none can use up everybody's."""
 
 
 class Call:
@@ -124,6 +126,7 @@ class Lives:
         self._table: dict[bytes, Live] = {}
         self._of_principal: dict[Principal, OrderedDict[bytes, Live]] = {}
         self._in_flight: dict[Principal, int] = {}
+        self._shares: dict[Principal, Budget] = {}
         self.budget = Budget(limits.events_bytes_max)
         self.tasks: set[asyncio.Task[None]] = set()
 
@@ -148,7 +151,7 @@ class Lives:
             self.close(idle)
         if len(self._table) >= self._limits.transports_max:
             raise ServerFull(limit=self._limits.transports_max)
-        live = Live(caller, connection, EventLog(self._limits, self.budget), now_ms)
+        live = Live(caller, connection, EventLog(self._limits, self._share(caller)), now_ms)
         self._table[_hash(live.id)] = live
         self._of_principal.setdefault(live.principal, OrderedDict())[_hash(live.id)] = live
         return live
@@ -162,19 +165,27 @@ class Lives:
         del own[key]
         if not own:
             del self._of_principal[live.principal]
+            del self._shares[live.principal]
         live.close()
 
-    def make_room(self, live: Live) -> None:
-        """Before a call: at the budget of all events, its principal's finished responses go, this session's first.
+    def _share(self, caller: Caller) -> Budget:
+        """What a principal may keep, over all its sessions."""
+        share = Budget(self._limits.events_bytes_max // SHARES, self.budget)
+        return self._shares.setdefault((caller.tenant_id, caller.subject_id), share)
 
-        Raises ServerFull where that is not enough: nobody's room is made at another principal's cost.
+    def make_room(self, live: Live) -> None:
+        """Before a call: at its principal's share of all events, or at their total, the principal's finished
+        responses go, this session's first.
+
+        Raises EventsFull where that is not enough: nobody's room is made at another principal's cost.
         """
-        if self.budget.full:
+        share = self._shares[live.principal]
+        if share.exceeded:
             live.log.make_room()
-            for other in self._of_principal.get(live.principal, OrderedDict()).values():
+            for other in self._of_principal[live.principal].values():
                 other.log.make_room()
-            if self.budget.full:
-                raise ServerFull
+            if limit := share.exceeded:
+                raise EventsFull(limit=limit)
 
     def enter(self, principal: Principal, calls: int) -> None:
         """Reserve places for calls. Raises TooManyCalls."""

@@ -2,7 +2,7 @@
 
 A `Stream` belongs to one POST or to one standalone GET. Its events are numbered from 0, where 0 is the priming event.
 Replaying and following live are the same reading by position, so nothing is lost or doubled in between. The log is
-bounded three ways: events a stream, bytes a session, bytes of the whole process (`Budget`).
+bounded four ways: events a stream, bytes a session, bytes a principal, bytes of the whole process (`Budget`).
 """
 
 import secrets
@@ -34,25 +34,35 @@ class Event:
 
 
 class Budget:
-    """Bytes of events in the whole process, and who may still keep some."""
+    """Bytes of events that may be kept: in the whole process, or, as a part of those, by one principal."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, whole: "Budget | None" = None) -> None:
         self._limit = limit
+        self._whole = whole
         self.used = 0
 
     @property
-    def full(self) -> bool:
-        return self.used >= self._limit
+    def exceeded(self) -> int | None:
+        """The bound that is used up; None where there is room."""
+        if self.used >= self._limit:
+            return self._limit
+        return None if self._whole is None else self._whole.exceeded
+
+    def grow(self, size: int) -> None:
+        """Count bytes that are kept, or, below 0, given back."""
+        self.used += size
+        if self._whole is not None:
+            self._whole.used += size
 
 
 class Stream:
     """The events of one exchange.
 
     waiting: ids of the requests whose responses are still to come; a stream with requests is finished when none is
-    left. wake: called after each change; the shell sets it while it follows.
+    left. wake: called after each change; the shell sets it while it follows. written: a reader got it to its end.
     """
 
-    __slots__ = ("events", "finished_at_ms", "id", "requests", "sequence", "size_bytes", "waiting", "wake")
+    __slots__ = ("events", "finished_at_ms", "id", "requests", "sequence", "size_bytes", "waiting", "wake", "written")
 
     def __init__(self, stream_id: str, requests: tuple[RequestId, ...]) -> None:
         self.id = stream_id
@@ -63,6 +73,7 @@ class Stream:
         self.size_bytes = STREAM_BYTES
         self.finished_at_ms: Millis | None = None
         self.wake: Callable[[], None] | None = None
+        self.written = False
 
     @property
     def finished(self) -> bool:
@@ -170,9 +181,14 @@ class EventLog:
             self._drop(stream)
 
     def make_room(self) -> None:
-        """With the process's budget used up, this session's finished responses go, oldest first, until it is not."""
-        while self._budget.full and (stream := self._oldest_finished()) is not None:
+        """With the budget used up, this session's finished responses go, until it is not."""
+        while self._budget.exceeded and (stream := self._next_to_go()) is not None:
             self._drop(stream)
+
+    def written(self, stream: Stream) -> None:
+        """A reader got a finished stream to its end: beyond the session's bytes, it is not kept any longer."""
+        stream.written = True
+        self._trim(stream)
 
     def release(self) -> None:
         """Give everything back, for good: the session has ended."""
@@ -186,10 +202,10 @@ class EventLog:
             if not self._shorten(stream):
                 break
         while self.size_bytes > self._limits.session_bytes_max:
-            oldest = self._oldest_finished()
-            if oldest is None or oldest is stream:
+            going = self._next_to_go()
+            if going is None or (going is stream and not going.written):
                 break
-            self._drop(oldest)
+            self._drop(going)
         while self.size_bytes > self._limits.session_bytes_max and self._shorten(stream):
             pass
 
@@ -219,6 +235,11 @@ class EventLog:
     def _oldest_finished(self) -> Stream | None:
         return next(iter(self._finished.values()), None)
 
+    def _next_to_go(self) -> Stream | None:
+        """The oldest finished stream that was written out, or else the oldest finished one."""
+        written = (stream for stream in self._finished.values() if stream.written)
+        return next(written, None) or self._oldest_finished()
+
     def _grow(self, size: int) -> None:
         self.size_bytes += size
-        self._budget.used += size
+        self._budget.grow(size)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from codesynapse.contracts.accounts import Action, AuditRecord, Caller
-from codesynapse.contracts.errors import ServerFull, TooManyCalls, TooManyTransports, TransportUnknown
+from codesynapse.contracts.errors import EventsFull, ServerFull, TooManyCalls, TooManyTransports, TransportUnknown
 from codesynapse.contracts.identity import Identity, Millis
 from codesynapse.server.http.live import Call, Live, Lives
 from codesynapse.server.limits import Limits
@@ -255,21 +255,45 @@ async def test_old_responses_go_with_the_sweep():
     assert live.log.find(stream.event_id(0)) == (ONE,)
 
 
-def test_room_is_made_of_the_principals_own_responses_and_never_of_anothers():
-    lives = Lives(Limits(events_bytes_max=2 * STREAM_BYTES))
+def test_beyond_its_share_a_principals_own_responses_go_and_then_its_calls_are_refused_with_the_limit():
+    lives = Lives(Limits(events_bytes_max=8 * STREAM_BYTES))
     mine, also_mine, foreign = opened(lives), opened(lives), opened(lives, caller("v"))
     other, theirs = kept(also_mine), kept(foreign)
+    mine.log.open((ONE,))
     lives.make_room(mine)
     assert also_mine.log.find(other.event_id(0)) == (ONE,)
-    assert foreign.log.find(theirs.event_id(0)) is not None
-    kept(foreign)
-    with pytest.raises(ServerFull):
+    mine.log.open((ONE,))
+    with pytest.raises(EventsFull, match=f"Limit: {2 * STREAM_BYTES}"):
         lives.make_room(mine)
-    assert foreign.log.size_bytes > 2 * STREAM_BYTES
+    lives.make_room(foreign)
+    assert foreign.log.find(theirs.event_id(0)) != (ONE,)
+
+
+def test_at_the_total_room_is_made_of_the_principals_own_responses_and_never_of_anothers():
+    lives = Lives(Limits(events_bytes_max=8 * STREAM_BYTES))
+    mine, foreign = opened(lives), [opened(lives, caller(f"v{number}")) for number in range(7)]
+    own = kept(mine)
+    theirs = [(live, kept(live)) for live in foreign]
+    lives.make_room(mine)
+    assert mine.log.find(own.event_id(0)) == (ONE,)
+    theirs.append((foreign[0], kept(foreign[0])))
+    with pytest.raises(EventsFull, match=f"Limit: {8 * STREAM_BYTES}"):
+        lives.make_room(mine)
+    assert all(live.log.find(stream.event_id(0)) != (ONE,) for live, stream in theirs)
+
+
+def test_what_a_principal_holds_is_given_back_with_its_last_session():
+    lives = Lives(Limits(events_bytes_max=4 * STREAM_BYTES))
+    first, second = opened(lives), opened(lives)
+    first.log.open((ONE,))
+    lives.close(first)
+    lives.make_room(second)
+    lives.close(second)
+    assert (lives.budget.used, lives._shares) == (0, {})
 
 
 def test_a_calls_own_session_gives_its_responses_first():
-    lives = Lives(Limits(events_bytes_max=2 * STREAM_BYTES))
+    lives = Lives(Limits(events_bytes_max=8 * STREAM_BYTES))
     mine, also_mine = opened(lives), opened(lives)
     other, own = kept(also_mine), kept(mine)
     lives.make_room(mine)

@@ -129,6 +129,43 @@ def test_beyond_a_sessions_bytes_its_oldest_finished_responses_go_first():
     assert log.size_bytes <= 3 * STREAM_BYTES + 300
 
 
+def test_beyond_a_sessions_bytes_what_was_written_out_goes_first():
+    log = log_of(session_bytes_max=3 * STREAM_BYTES + 300)
+    unread, read = finished(log, size=200), finished(log)
+    log.written(read)
+    finished(log, size=200)
+    assert log.find(read.event_id(0)) == (ONE,)
+    assert isinstance(log.find(unread.event_id(0)), Position)
+
+
+def test_what_alone_is_beyond_a_sessions_bytes_goes_when_it_was_written_out_and_not_before():
+    log = log_of(session_bytes_max=STREAM_BYTES)
+    stream = finished(log, size=5_000)
+    assert isinstance(log.find(stream.event_id(0)), Position)
+    log.written(stream)
+    assert (log.find(stream.event_id(0)), log.size_bytes) == ((ONE,), 0)
+
+
+def test_what_was_written_out_within_the_bytes_can_still_be_resumed():
+    log = log_of()
+    stream = finished(log)
+    log.written(stream)
+    assert log.find(stream.event_id(0)) == Position(stream, 0)
+
+
+def test_a_part_of_a_budget_counts_in_the_whole_and_is_used_up_with_either():
+    whole = Budget(100)
+    one, other = Budget(60, whole), Budget(60, whole)
+    one.grow(50)
+    assert (one.exceeded, other.exceeded) == (None, None)
+    one.grow(10)
+    assert (one.exceeded, other.exceeded) == (60, None)
+    other.grow(40)
+    assert (one.exceeded, other.exceeded) == (60, 100)
+    one.grow(-60)
+    assert (one.exceeded, other.exceeded, whole.used) == (None, None, 40)
+
+
 def test_a_response_of_a_running_exchange_stays_even_beyond_the_bytes():
     log = log_of(session_bytes_max=1_024)
     stream = log.open((ONE, TWO))
@@ -175,9 +212,9 @@ def test_room_is_made_of_finished_responses_until_the_budget_has_some():
     first, second = finished(log, size=1_000), finished(log, size=1_000)
     running = log.open((ONE,))
     note(log, running, "n" * 1_024)
-    assert budget.full
+    assert budget.exceeded
     log.make_room()
-    assert not budget.full
+    assert not budget.exceeded
     assert log.find(first.event_id(0)) == (ONE,)
     assert isinstance(log.find(second.event_id(0)), Position)
 
@@ -188,7 +225,7 @@ def test_making_room_leaves_what_runs_alone():
     running = log.open((ONE,))
     log.make_room()
     assert isinstance(log.find(running.event_id(0)), Position)
-    assert budget.full
+    assert budget.exceeded
 
 
 @given(st.lists(st.tuples(st.sampled_from("onafse"), st.integers(0, 300)), max_size=60))
