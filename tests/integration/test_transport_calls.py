@@ -20,6 +20,7 @@ from tests.integration.tools import (
     register_tools,
     status_of,
     stream,
+    until,
 )
 
 
