@@ -1,8 +1,8 @@
 """The port `Accounts` in SQLite."""
 
 from codesynapse.backends.sqlite import directory, registry
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
-from codesynapse.backends.sqlite.lane import Connection
 from codesynapse.contracts.accounts import (
     Action,
     AuditRecord,

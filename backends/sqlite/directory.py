@@ -2,7 +2,7 @@
 
 import msgspec
 
-from codesynapse.backends.sqlite.lane import Connection
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.contracts.accounts import Action, KeyRecord, Level
 from codesynapse.contracts.errors import AlreadyExists, NotFound
 from codesynapse.contracts.identity import Millis, require_id

@@ -5,7 +5,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 
-from codesynapse.contracts.errors import Invalid, StoreBusy, StoreFault
+from codesynapse.contracts.errors import Invalid, StoreBusy, StoreFault, Unavailable
 
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _PRIMARY = 0xFF
@@ -17,12 +17,25 @@ def is_busy(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY in _BUSY
 
 
+def _is_interrupted(error: sqlite3.Error) -> bool:
+    """Whether a statement was stopped at its deadline."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY == sqlite3.SQLITE_INTERRUPT
+
+
+def late() -> StoreBusy:
+    """The error of a call whose time was over before its turn."""
+    busy = StoreBusy()
+    busy.cause = "DEADLINE"
+    return busy
+
+
 def translated(error: Exception) -> Exception:
     """The error of the contracts for one of SQLite's, which becomes its cause; any other error as it is."""
-    fault: Exception
+    fault: Unavailable | Invalid
     match error:
         case sqlite3.Error():
-            fault = StoreBusy() if is_busy(error) else StoreFault()
+            fault = StoreBusy() if is_busy(error) or _is_interrupted(error) else StoreFault()
+            fault.cause = getattr(error, "sqlite_errorname", type(error).__name__)
         case UnicodeEncodeError() | OverflowError():
             # Neither a lone surrogate nor an integer of more than 64 bits can be stored.
             fault = Invalid(limit="UTF-8 text and 64-bit integers")

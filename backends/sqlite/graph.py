@@ -4,8 +4,8 @@ from contextlib import suppress
 
 import msgspec
 
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
-from codesynapse.backends.sqlite.lane import Connection
 from codesynapse.contracts.commit import Accepted, Root, Stored, check_commit, check_readable
 from codesynapse.contracts.errors import SessionExpired, Unavailable
 from codesynapse.contracts.identity import Millis

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from codesynapse.backends.sqlite.lane import Connection
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.rows import entity_row, fact_row, json_array
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.memory import COMMITS_KEPT, CommitId, Committed, Entity, Fact, Outcome, Revision

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.directory import note
-from codesynapse.backends.sqlite.lane import Connection
 from codesynapse.contracts.accounts import Action, Caller, Credential, Registration
 from codesynapse.contracts.binding import Binding, RegistryUsage, decide_registration, observed, revoked
 from codesynapse.contracts.errors import SessionExpired, SessionUnknown

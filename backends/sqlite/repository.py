@@ -5,8 +5,8 @@ from itertools import islice
 
 import msgspec
 
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
-from codesynapse.backends.sqlite.lane import Connection
 from codesynapse.backends.sqlite.planting import commit_change, graph_at, kept
 from codesynapse.backends.sqlite.rows import entity_of, fact_of, is_storable, json_array
 from codesynapse.contracts.identity import Millis

@@ -3,8 +3,8 @@
 from array import array
 from collections.abc import Sequence
 
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
-from codesynapse.backends.sqlite.lane import Connection
 from codesynapse.contracts.errors import Invalid
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.memory import EntityId, Scope

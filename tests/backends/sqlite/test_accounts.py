@@ -9,6 +9,7 @@ import pytest
 from codesynapse.backends.sqlite import open_sqlite
 from codesynapse.contracts.accounts import Action, Caller, KeyRecord, key_hash, new_key
 from codesynapse.contracts.errors import (
+    CodeSynapseError,
     MembershipWithdrawn,
     SessionExpired,
     SessionNotRegistered,
@@ -109,3 +110,21 @@ async def test_the_work_of_a_user_cannot_go_on_under_a_colleagues_key(accounts: 
     await accounts.create_key(record, str(key_hash(new_key())), now_ms=NOW)
     with pytest.raises(Unauthenticated):
         await accounts.recheck(CHAT, "k2", now_ms=NOW)
+
+
+async def test_a_revocation_by_another_process_holds_for_the_next_request_after_a_read_that_failed(
+    accounts: Accounts, another: Connect, path: Path
+) -> None:
+    await accounts.register(ANA, "chat2", now_ms=NOW)
+    # A row that cannot be read, behind one that can: the read dies with a cursor in the middle of its rows.
+    another().execute("UPDATE bindings SET session_id = 'no id', registered_at_ms = 1 WHERE session_id = 'chat2'")
+    another().execute(
+        "INSERT INTO bindings SELECT 'chat3', tenant_id, subject_id, 0, 1, NULL, NULL, 0 FROM bindings LIMIT 1"
+    )
+    with pytest.raises(CodeSynapseError) as kept:
+        await accounts.bindings(ANA)
+    async with open_sqlite({"path": str(path)}) as elsewhere:
+        assert elsewhere.accounts is not None
+        await elsewhere.accounts.revoke("acme", "chat", subject_id=None, now_ms=NOW)
+    assert isinstance((await accounts.authorize(HASH, "chat", now_ms=NOW)).refusal, SessionRevoked)
+    assert kept.value.__traceback__ is not None

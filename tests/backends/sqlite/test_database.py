@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from codesynapse.backends.sqlite import open_sqlite
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database, open_database
-from codesynapse.backends.sqlite.lane import Connection
 from codesynapse.contracts.errors import StoreBusy, StoreFault
 from codesynapse.contracts.memory import CommitId, Scope
 from codesynapse.contracts.suite.worlds import NOW, new_scope

@@ -3,13 +3,16 @@
 import asyncio
 import sqlite3
 import threading
+import weakref
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from codesynapse.backends.sqlite import lane as lanes
-from codesynapse.backends.sqlite.lane import BATCH_MAX, Connection, Job, Lane, reading, writing
+from codesynapse.backends.sqlite.connection import Connection
+from codesynapse.backends.sqlite.connection import connect as connect_file
+from codesynapse.backends.sqlite.lane import BATCH_MAX, Job, Lane, reading, writing
 from codesynapse.contracts.errors import NotFound, StoreBusy, StoreFault
 
 Connect = Callable[[], sqlite3.Connection]
@@ -19,10 +22,12 @@ PRAGMA journal_mode = WAL;
 CREATE TABLE rows (number INTEGER PRIMARY KEY);
 CREATE TABLE kin (number INTEGER REFERENCES rows (number) DEFERRABLE INITIALLY DEFERRED);
 """
+ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
 
 @pytest.fixture
 def connect(path: Path, another: Connect) -> Connect:
+    """Opens connections as another process would."""
     path.parent.mkdir()
     another().executescript(TABLES)
     return another
@@ -35,19 +40,35 @@ def statements() -> list[str]:
 
 
 @pytest.fixture
-async def writer(connect: Connect, statements: list[str]) -> AsyncIterator[Lane]:
-    connection = connect()
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.set_trace_callback(statements.append)
-    lane = Lane("test-writer", connection, writing, deadline_s=10)
+def opened() -> list[Connection]:
+    """The connections that lanes have opened."""
+    return []
+
+
+@pytest.fixture
+def own(path: Path, connect: Connect, statements: list[str], opened: list[Connection]) -> Callable[[], Connection]:
+    """Opens a lane's own connection."""
+
+    def open_one() -> Connection:
+        connection = connect_file(path, "PRAGMA foreign_keys = ON", patience_s=0)
+        connection.set_trace_callback(statements.append)
+        opened.append(connection)
+        return connection
+
+    return open_one
+
+
+@pytest.fixture
+async def writer(own: Callable[[], Connection]) -> AsyncIterator[Lane]:
+    lane = Lane("test-writer", own, writing, deadline_s=10)
     yield lane
     lane.stop()
     await asyncio.to_thread(lane.join)
 
 
 @pytest.fixture
-async def reader(connect: Connect) -> AsyncIterator[Lane]:
-    lane = Lane("test-reader", connect(), reading, deadline_s=10)
+async def reader(own: Callable[[], Connection]) -> AsyncIterator[Lane]:
+    lane = Lane("test-reader", own, reading, deadline_s=10)
     yield lane
     lane.stop()
     await asyncio.to_thread(lane.join)
@@ -198,10 +219,12 @@ async def test_a_write_waits_while_another_process_writes(
     assert numbers(connect()) == [1, 2]
 
 
-async def test_a_write_that_another_process_holds_up_past_the_deadline_is_told_busy(connect: Connect) -> None:
+async def test_a_write_that_another_process_holds_up_past_the_deadline_is_told_busy(
+    own: Callable[[], Connection], connect: Connect
+) -> None:
     other = connect()
     other.execute("BEGIN IMMEDIATE")
-    lane = Lane("test-hasty", connect(), writing, deadline_s=0.05)
+    lane = Lane("test-hasty", own, writing, deadline_s=0.05)
     with pytest.raises(StoreBusy) as refusal:
         await lane.run(insert(1))
     assert "locked" not in str(refusal.value)
@@ -256,7 +279,7 @@ async def test_a_failing_read_does_not_hurt_its_neighbours(reader: Lane, gate: t
     assert await sound == []
 
 
-async def test_a_batch_that_dies_answers_everybody_and_the_lane_lives_on(connect: Connect) -> None:
+async def test_a_batch_that_dies_answers_everybody_and_the_lane_lives_on(own: Callable[[], Connection]) -> None:
     deaths = [RuntimeError("the disk is gone")]
 
     def transact(connection: Connection, jobs: Sequence[Job]) -> None:
@@ -264,7 +287,7 @@ async def test_a_batch_that_dies_answers_everybody_and_the_lane_lives_on(connect
             raise deaths.pop()
         reading(connection, jobs)
 
-    lane = Lane("test-mortal", connect(), transact, deadline_s=10)
+    lane = Lane("test-mortal", own, transact, deadline_s=10)
     with pytest.raises(RuntimeError):
         await lane.run(numbers)
     assert await lane.run(numbers) == []
@@ -273,9 +296,9 @@ async def test_a_batch_that_dies_answers_everybody_and_the_lane_lives_on(connect
 
 
 async def test_stopping_finishes_what_was_accepted_and_accepts_nothing_more(
-    connect: Connect, gate: threading.Event
+    own: Callable[[], Connection], connect: Connect, gate: threading.Event
 ) -> None:
-    lane = Lane("test-stopping", connect(), writing, deadline_s=10)
+    lane = Lane("test-stopping", own, writing, deadline_s=10)
     async with Held(lane, gate):
         accepted = asyncio.create_task(lane.run(insert(1)))
         await queued(accepted)
@@ -285,3 +308,141 @@ async def test_stopping_finishes_what_was_accepted_and_accepts_nothing_more(
     assert await accepted == 1
     await asyncio.to_thread(lane.join)
     assert numbers(connect()) == [1]
+
+
+def leave_half_read(connection: Connection) -> list[int]:
+    """Die with a cursor in the middle of its rows; the error's traceback holds the frame, and that the cursor."""
+    return [int("no number") for _ in connection.execute("SELECT number FROM rows")]
+
+
+async def test_a_read_that_dies_half_way_leaves_no_old_state_to_the_next(
+    reader: Lane, opened: list[Connection], connect: Connect
+) -> None:
+    other = connect()
+    for number in range(3):
+        insert(number)(other)
+    with pytest.raises(ValueError, match="invalid literal") as kept:
+        await reader.run(leave_half_read)
+    insert(3)(other)
+    assert await reader.run(numbers) == [0, 1, 2, 3]
+    assert len(opened) == 2
+    assert kept.value.__traceback__ is not None
+
+
+async def test_a_write_that_dies_half_way_does_not_bind_the_next_to_an_old_state(
+    writer: Lane, opened: list[Connection], connect: Connect
+) -> None:
+    other = connect()
+    for number in range(3):
+        insert(number)(other)
+    with pytest.raises(ValueError, match="invalid literal"):
+        await writer.run(leave_half_read)
+    insert(3)(other)
+    assert await writer.run(insert(4)) == 1
+    assert numbers(connect()) == [0, 1, 2, 3, 4]
+    assert len(opened) == 2
+
+
+async def test_a_cursor_that_somebody_keeps_holds_no_snapshot(reader: Lane, connect: Connect) -> None:
+    other = connect()
+    for number in range(3):
+        insert(number)(other)
+    kept: list[sqlite3.Cursor] = []
+
+    def begin_to_read(connection: Connection) -> None:
+        kept.append(connection.execute("SELECT number FROM rows"))
+        kept[0].fetchone()
+
+    await reader.run(begin_to_read)
+    insert(3)(other)
+    assert await reader.run(numbers) == [0, 1, 2, 3]
+
+
+async def test_an_error_keeps_nothing_that_its_frames_held(reader: Lane) -> None:
+    class Row:
+        """Something that can be watched."""
+
+    watched: list[weakref.ref[Row]] = []
+
+    def die(_: Connection) -> None:
+        row = Row()
+        watched.append(weakref.ref(row))
+        try:
+            raise KeyError
+        except KeyError:
+            raise NotFound(field="number") from None
+
+    with pytest.raises(NotFound) as kept:
+        await reader.run(die)
+    assert kept.value.__traceback__ is not None
+    assert watched[0]() is None
+
+
+async def test_a_refusal_keeps_the_connection(reader: Lane, writer: Lane, opened: list[Connection]) -> None:
+    for lane in (reader, writer):
+        for _ in range(3):
+            with pytest.raises(NotFound):
+                await lane.run(insert_and_refuse(1) if lane is writer else refuse)
+    assert len(opened) == 2
+
+
+def refuse(_: Connection) -> None:
+    raise NotFound(field="number")
+
+
+@pytest.mark.parametrize("ending", ["ROLLBACK", "COMMIT"])
+async def test_a_transaction_that_is_left_open_ends_with_its_connection(
+    own: Callable[[], Connection], opened: list[Connection], connect: Connect, ending: str
+) -> None:
+    def transact(connection: Connection, jobs: Sequence[Job]) -> None:
+        connection.execute("BEGIN")
+        jobs[0].result = numbers(connection)
+        if ending == "COMMIT":
+            connection.execute("COMMIT")
+
+    lane = Lane("test-careless", own, transact, deadline_s=10)
+    assert await lane.run(numbers) == []
+    insert(1)(connect())
+    assert await lane.run(numbers) == [1]
+    assert len(opened) == (1 if ending == "COMMIT" else 2)
+    lane.stop()
+    await asyncio.to_thread(lane.join)
+
+
+async def test_a_lane_that_cannot_connect_says_so_and_tries_again(own: Callable[[], Connection]) -> None:
+    refusals = [sqlite3.OperationalError("unable to open database file")]
+
+    def connect() -> Connection:
+        if refusals:
+            raise refusals.pop()
+        return own()
+
+    lane = Lane("test-late", connect, reading, deadline_s=10)
+    with pytest.raises(StoreFault):
+        await lane.run(numbers)
+    assert await lane.run(numbers) == []
+    lane.stop()
+    await asyncio.to_thread(lane.join)
+
+
+async def test_a_read_whose_time_is_over_before_its_turn_is_told_busy_and_never_runs(
+    own: Callable[[], Connection],
+) -> None:
+    lane = Lane("test-overdue", own, reading, deadline_s=0)
+    ran: list[None] = []
+    with pytest.raises(StoreBusy) as refusal:
+        await lane.run(lambda _: ran.append(None))
+    assert (ran, refusal.value.cause) == ([], "DEADLINE")
+    lane.stop()
+    await asyncio.to_thread(lane.join)
+
+
+async def test_a_read_that_would_never_end_is_told_busy_and_keeps_the_connection(
+    own: Callable[[], Connection], opened: list[Connection]
+) -> None:
+    lane = Lane("test-endless", own, reading, deadline_s=0.05)
+    with pytest.raises(StoreBusy):
+        await lane.run(lambda connection: connection.execute(ENDLESS).fetchone())
+    assert len(opened) == 1
+    lane.stop()
+    await asyncio.to_thread(lane.join)

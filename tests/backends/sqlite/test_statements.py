@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ADAPTER = Path(__file__).parents[3] / "backends" / "sqlite"
-# Names that run through our own constants: the pragmas of a connection, and the statements of schema.sql.
-OURS = {("database.py", "pragma"), ("migrate.py", "statement")}
+# Names that run through our own constants: the pragmas of a connection, what it passes on, and schema.sql.
+OURS = {("connection.py", "sql"), ("connection.py", "pragma"), ("migrate.py", "statement")}
 
 
 def executed(tree: ast.Module) -> Iterator[ast.expr]:
