@@ -134,11 +134,11 @@ class RepositoryGraph(Protocol):
     async def find_nodes(
         self, scope: RepositoryScope, query: str, *, after: tuple[str, str] | None, limit: int
     ) -> list[Entity]:
-        """Entities that `entity_matches`, in `node_order`, beginning behind `after`."""
+        """Entities that `entity_matches`, in `node_order`, beginning behind `after`. query: as `sought` leaves it."""
         ...
 
     async def named(self, scope: RepositoryScope, names: Sequence[str]) -> list[Entity]:
-        """Entities that `answers_to` one of these names or ids, in `node_order`."""
+        """Entities that `answers_to` one of these names or ids, in `node_order`. names: as `sought` leaves them."""
         ...
 
     async def touching(
