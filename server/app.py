@@ -17,7 +17,7 @@ from codesynapse.server.http.api import Api
 from codesynapse.server.http.guard import Guard, middleware, plain
 from codesynapse.server.http.live import Lives
 from codesynapse.server.http.mcp import McpEndpoint
-from codesynapse.server.http.runner import Runner
+from codesynapse.server.http.runner import Runner, connections_below
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.catalog import chosen_toolsets
 from codesynapse.server.mcp.connection import ServerInfo
@@ -37,6 +37,7 @@ VERSION = version("codesynapse")
 POLL_S = 0.4
 """How often the audit is looked at for access that another process ended; streams close within a second."""
 RETENTION_S = 60.0
+CONNECTIONS_S = 1.0
 
 INSTRUCTIONS = (
     "CodeSynapse is this chat's memory. Before you answer from earlier in the conversation, or about people, "
@@ -165,7 +166,7 @@ class Server:
 
     def __init__(self, services: Services) -> None:
         self.services = services
-        self.lives = Lives(services.limits)
+        self.lives = Lives(services.limits, services.clock)
         self._seen = 0
         self._loops: list[asyncio.Task[None]] = []
         services.sessions.ended = self.notice
@@ -265,13 +266,21 @@ async def listening(server: Server) -> AsyncIterator[str]:
     """Serve on the settings' address; yields the endpoint's URL once requests are served."""
     settings = server.services.settings
     context = tls_context(settings)
+    limits = server.services.limits
     runner = Runner(
         server.application,
+        limits,
+        connections_below(limits.connections_max),
         access_log=None,
         handler_cancellation=True,
         shutdown_timeout=settings.shutdown_ms / 1000,
     )
     await runner.setup()
+
+    async def sweep() -> None:
+        runner.sweep(asyncio.get_running_loop().time())
+
+    sweeping = asyncio.create_task(_every(CONNECTIONS_S, sweep))
     try:
         site = web.TCPSite(runner, settings.host, settings.port, ssl_context=context, backlog=1024)
         try:
@@ -283,6 +292,7 @@ async def listening(server: Server) -> AsyncIterator[str]:
         yield f"{'https' if context else 'http'}://{shown}:{port}/mcp"
     finally:
         await runner.cleanup()
+        sweeping.cancel()
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:

@@ -77,6 +77,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     send_timeout_ms: Annotated[
         Duration, Meta(description="How long a reader may be stuck before it is disconnected.")
     ] = 30_000
+    connections_max: Annotated[
+        Count, Meta(description="Most open connections; fewer where the process may not open so many files.")
+    ] = 12_000
+    head_timeout_ms: Annotated[Duration, Meta(description="How long the head of a request may take.")] = 10_000
+    body_timeout_ms: Annotated[Duration, Meta(description="How long the body of a request may stand still.")] = 30_000
     shutdown_ms: Annotated[Duration, Meta(description="How long running calls may take at the end.")] = 5_000
     store_deadline_ms: Annotated[Duration, Meta(description="How long a store may take to answer.")] = 10_000
     api_key: Annotated[str, Meta(description="API key; for `stdio`, `bridge` and `doctor`.")] = ""

@@ -126,7 +126,7 @@ class McpEndpoint:
         return live, authority
 
     def _bind(self, live: Live, authority: Authority) -> None:
-        live.touch(self._clock())
+        live.touch()
         binding = authority.binding
         live.connection.bind(None if binding is None else binding.identity)
         if binding is not None:
@@ -141,7 +141,7 @@ class McpEndpoint:
             raise ProtocolError(INVALID_REQUEST, text, named)
         connection = Connection(self._calls.dispatcher.toolbox.catalog, self._info)
         reply = connection.open(message)
-        live = self._lives.open(authority.caller, connection, self._clock())
+        live = self._lives.open(authority.caller, connection)
         self._bind(live, authority)
         return _json(reply.payload, headers={TRANSPORT_HEADER: live.id})
 

@@ -55,6 +55,19 @@ async def test_a_session_that_never_said_it_was_initialized_ends_after_a_minute(
         assert not await alive(running, transport)
 
 
+async def test_a_session_whose_stream_was_cut_after_hours_has_all_its_idle_time_to_resume():
+    async with product() as running:
+        transport = await running.open(await running.person())
+        async with stream(transport) as events:
+            await primed(events)
+            running.clock.advance(hours=5)  # type: ignore[attr-defined]
+        await until(running, lambda: all(live.idle for live in running.server.lives._table.values()))
+        await look_after(running, seconds=1_799)
+        assert len(running.server.lives) == 1
+        await look_after(running, seconds=1)
+        assert len(running.server.lives) == 0
+
+
 async def test_a_session_with_an_open_stream_or_a_running_call_is_not_idle():
     async with product() as running:
         gate = register_tools(running.services)

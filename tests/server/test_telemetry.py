@@ -70,6 +70,16 @@ def test_a_fault_tells_kind_and_place_and_not_the_text(capsys: pytest.CaptureFix
     assert second["exception"] == "?"
 
 
+def test_a_library_that_repeats_itself_is_logged_once_in_a_while_with_how_often(capsys: pytest.CaptureFixture[str]):
+    configure_logging("info")
+    (handler,) = [each for each in logging.getLogger().handlers if isinstance(each, LibraryLogs)]
+    for line, second in ((7, 0.0), (7, 1.0), (8, 1.0), (7, 9.9), (7, 10.0), (7, 20.0)):
+        record = logging.LogRecord("asyncio", logging.ERROR, "base_events.py", line, MARK, None, None)
+        record.created = second
+        handler.handle(record)
+    assert [line.get("count") for line in logged(capsys)] == [None, None, 2, None]
+
+
 def test_of_a_library_only_its_name_and_severity_are_logged(capsys: pytest.CaptureFixture[str]):
     configure_logging("info")
     configure_logging("info")
