@@ -4,8 +4,15 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
-from codesynapse.contracts.errors import Invalid, StoreBusy, StoreFault, Unavailable
+import msgspec
+
+from codesynapse.contracts.errors import CodeSynapseError, Invalid, StoreBusy, StoreFault, Unavailable
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _PRIMARY = 0xFF
@@ -43,6 +50,24 @@ def translated(error: Exception) -> Exception:
             return error
     fault.__cause__ = error
     return fault
+
+
+def decoding(decode: Callable[P, T]) -> Callable[P, T]:
+    """Make a row that means nothing a fault of the store: whoever asked has sent nothing wrong.
+
+    A file that was tampered with may hold one, and so may one that a newer release writes as well.
+    """
+
+    @wraps(decode)
+    def decoded(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return decode(*arguments, **named)
+        except (ValueError, TypeError, LookupError, msgspec.MsgspecError, CodeSynapseError) as error:
+            fault = StoreFault()
+            fault.cause = "ROW_UNREADABLE"
+            raise fault from error
+
+    return decoded
 
 
 def pause() -> None:

@@ -6,6 +6,7 @@ import msgspec
 
 from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
+from codesynapse.backends.sqlite.rows import content_of_row, outcome_of, quotas_of
 from codesynapse.contracts.commit import Accepted, Root, Stored, check_commit, check_readable
 from codesynapse.contracts.errors import SessionExpired, Unavailable
 from codesynapse.contracts.identity import Millis
@@ -17,7 +18,6 @@ from codesynapse.contracts.memory import (
     Revision,
     Scope,
     Snapshot,
-    content_of,
 )
 from codesynapse.contracts.quotas import Quotas, Usage
 
@@ -65,9 +65,6 @@ _DROP_SESSION_VECTORS = "DELETE FROM vectors WHERE tenant_id = ? AND session_id 
 _SET_QUOTAS = """
 INSERT INTO tenants (tenant_id, quotas) VALUES (?, ?) ON CONFLICT (tenant_id) DO UPDATE SET quotas = excluded.quotas
 """
-
-_outcome = msgspec.json.Decoder(Outcome).decode
-_quotas = msgspec.json.Decoder(Quotas).decode
 
 
 class SqliteSessionMemory:
@@ -179,7 +176,7 @@ def _load(connection: Connection, scope: Scope, now_ms: Millis) -> Snapshot:
     if root is None:
         return Snapshot(scope=scope)
     row = connection.execute(_DOCUMENT, (scope_id,)).fetchone()
-    entities, facts = ((), ()) if row is None else content_of(row[0])
+    entities, facts = ((), ()) if row is None else content_of_row(row[0])
     return Snapshot(
         scope=scope,
         revision=root.revision,
@@ -217,12 +214,12 @@ def _tenant(connection: Connection, tenant_id: str) -> tuple[int, int, Quotas]:
     if row is None:
         return 0, 0, Quotas()
     roots, live_facts, quotas = row
-    return roots, live_facts, Quotas() if quotas is None else _quotas(quotas)
+    return roots, live_facts, quotas_of(quotas)
 
 
 def _kept(connection: Connection, scope_id: int | None, commit_id: CommitId) -> Committed | None:
     row = connection.execute(_COMMIT, (scope_id, commit_id)).fetchone()
-    return None if row is None else Committed(revision=row[0], outcome=_outcome(row[1]))
+    return None if row is None else Committed(revision=row[0], outcome=outcome_of(row[1]))
 
 
 def _stored(connection: Connection, scope: Scope, commit_id: CommitId) -> tuple[int | None, Stored]:

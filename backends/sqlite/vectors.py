@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
+from codesynapse.backends.sqlite.faults import decoding
 from codesynapse.contracts.errors import Invalid
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.memory import EntityId, Scope
@@ -97,6 +98,7 @@ def _row(record: VectorRecord) -> tuple[object, ...]:
     )
 
 
+@decoding
 def _hit(scope: Scope, query: Vector, row: tuple[EntityId, Millis, bytes]) -> VectorHit:
     entity, expires_at_ms, embedding = row
     values = array("d", embedding)
