@@ -48,6 +48,7 @@ from codesynapse.server.mcp.stream import EVENT_ID_MAX, Position, Stream
 from codesynapse.server.sessions.registry import Sessions, execution_of
 from codesynapse.server.tools.calls import Calls
 
+TOOLSETS_HEADER = "X-CodeSynapse-Toolsets"
 GONE = "The response is no longer kept; whether the call took effect must be looked up."
 
 
@@ -282,13 +283,15 @@ class McpEndpoint:
         return parse_batch(body, deepest=deepest, most=most)
 
     def _visible(self, request: web.Request) -> frozenset[str] | None:
-        asked = request.headers.get("X-CodeSynapse-Toolsets") or request.query.get("toolsets")
+        field, asked = TOOLSETS_HEADER, request.headers.get(TOOLSETS_HEADER)
+        if not asked:
+            field, asked = "?toolsets", request.query.get("toolsets")
         if not asked:
             return self._toolsets
         try:
             chosen = chosen_toolsets(asked.split(","), self._calls.dispatcher.toolbox.catalog.toolsets)
         except LookupError:
-            raise HeaderInvalid(field="X-CodeSynapse-Toolsets", limit="names of toolsets") from None
+            raise HeaderInvalid(field=field, limit="names of toolsets") from None
         return chosen if self._toolsets is None else (chosen or self._toolsets) & self._toolsets
 
 

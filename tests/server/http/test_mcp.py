@@ -164,6 +164,20 @@ async def test_the_servers_choice_of_toolsets_bounds_a_clients():
             assert len(listed) == count, chosen
 
 
+async def test_an_unknown_toolset_is_refused_where_it_was_named():
+    async with product() as running:
+        transport = await running.open(await running.person())
+        sent = {**transport.all_headers(), "X-CodeSynapse-Toolsets": "nothing"}
+        for query, headers, field in (
+            ("", sent, "X-CodeSynapse-Toolsets"),
+            ("?toolsets=nothing", transport.all_headers(), "?toolsets"),
+        ):
+            data = json.dumps(transport.message("tools/list"))
+            async with running.http.post(running.url + query, data=data, headers=headers) as answer:
+                told = (await answer.json())["error"]["data"]
+                assert (answer.status, told["code"], told["field"]) == (400, "header_invalid", field)
+
+
 async def test_a_deleted_transport_leaves_the_chat_session_and_its_memory():
     async with product() as running:
         person = await running.person()
