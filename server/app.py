@@ -10,6 +10,7 @@ from aiohttp import web
 from msgspec import Struct
 
 from codesynapse.backends import features_of, open_backend
+from codesynapse.contracts.accounts import AuditRecord
 from codesynapse.contracts.errors import CodeSynapseError, Unavailable
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, VectorIndex
 from codesynapse.server.clock import Clock, system_clock
@@ -169,7 +170,7 @@ class Server:
         self.lives = Lives(services.limits, services.clock)
         self._seen = 0
         self._loops: list[asyncio.Task[None]] = []
-        services.sessions.ended = self.notice
+        services.sessions.ended = self._noticed
         endpoint = McpEndpoint(
             sessions=services.sessions,
             lives=self.lives,
@@ -207,19 +208,32 @@ class Server:
             records = await self.services.ports.accounts.audit(after=self._seen, limit=500)
             for record in records:
                 self._seen = max(self._seen, record.sequence)
-                self.lives.end(record)
+                self._end(record)
             if len(records) < 500:
                 return
+
+    def _end(self, record: AuditRecord) -> None:
+        try:
+            self.lives.end(record)
+        except Exception as error:  # The edge of a record: those behind it must be looked at as well.
+            fault("ending_failed", error)
+
+    async def _noticed(self) -> None:
+        """After a revocation that is committed: it stands, whatever happens here. The loop looks again."""
+        try:
+            await self.notice()
+        except Exception as error:  # The edge of a revocation's answer.
+            fault("notice_failed", error)
 
     async def _start(self, _: web.Application) -> None:
         self._seen = await self.services.ports.accounts.audit_end()
         self._loops = [
-            asyncio.create_task(_every(POLL_S, self._look)),
+            asyncio.create_task(_every(POLL_S, self.notice)),
+            asyncio.create_task(_every(POLL_S, self._sweep)),
             asyncio.create_task(_every(RETENTION_S, self._clean)),
         ]
 
-    async def _look(self) -> None:
-        await self.notice()
+    async def _sweep(self) -> None:
         self.lives.sweep(self.services.clock())
 
     async def _clean(self) -> None:

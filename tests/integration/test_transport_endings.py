@@ -31,7 +31,7 @@ async def alive(running: Product, transport: Transport) -> bool:
 
 async def look_after(running: Product, **passed: float) -> None:
     running.clock.advance(**passed)  # type: ignore[attr-defined]
-    await running.server._look()
+    await running.server._sweep()
 
 
 async def test_an_idle_session_ends_after_half_an_hour_and_any_use_begins_it_anew():

@@ -191,7 +191,7 @@ async def test_a_response_is_gone_after_ten_minutes():
             last = await primed(events)
             await events.rest()
         running.clock.advance(seconds=600)  # type: ignore[attr-defined]
-        await running.server._look()
+        await running.server._sweep()
         async with stream(transport, None, **{"Last-Event-ID": last}) as events:
             await primed(events)
             assert (await events.message())["error"]["data"]["code"] == "response_gone"

@@ -14,6 +14,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from codesynapse.backends import open_backend
+from codesynapse.contracts.accounts import AuditRecord
 from codesynapse.contracts.errors import StoreBusy
 from codesynapse.contracts.opening import opens
 from codesynapse.contracts.ports import Backend, Features
@@ -21,6 +22,7 @@ from codesynapse.server import app
 from codesynapse.server.app import INSTRUCTIONS, Server, _every, compose, listening, open_ports, tls_context
 from codesynapse.server.settings import Settings, SettingsError
 from tests.integration.harness import product
+from tests.integration.tools import until
 from tests.server.world import world
 
 
@@ -170,6 +172,57 @@ async def test_a_loop_goes_on_whatever_one_round_raises(capsys: pytest.CaptureFi
         await enough.wait()
     loop.cancel()
     assert "q7MARKq7" not in "".join(capsys.readouterr())
+
+
+async def test_a_record_that_cannot_be_carried_out_holds_up_none_behind_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(app, "POLL_S", 3_600)
+    async with product() as running:
+        first, second = await running.person(), await running.person()
+        transports = [await running.open(person) for person in (first, second)]
+        accounts, end = running.services.ports.accounts, running.server.lives.end
+
+        def broken(record: AuditRecord) -> None:
+            if record.tenant_id == first.tenant:
+                raise ValueError("q7MARKq7")
+            end(record)
+
+        monkeypatch.setattr(running.server.lives, "end", broken)
+        for person, transport in zip((first, second), transports, strict=True):
+            session_id = transport.headers["X-CodeSynapse-Session"]
+            await accounts.revoke(person.tenant, session_id, subject_id=person.subject, now_ms=running.clock())
+        await running.server.notice()
+        assert [live.caller.tenant_id for live in running.server.lives._table.values()] == [first.tenant]
+
+
+async def test_a_revocation_that_was_committed_is_answered_even_if_the_audit_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    async def broken(**_: object) -> list[AuditRecord]:
+        raise ValueError("q7MARKq7")
+
+    async with product() as running:
+        person = await running.person()
+        transport = await running.open(person)
+        body = {"session_id": transport.headers["X-CodeSynapse-Session"]}
+        url = running.base + "/api/v1/execution/sessions/revoke"
+        with monkeypatch.context() as patched:
+            patched.setattr(running.services.ports.accounts, "audit", broken)
+            async with running.http.post(url, json=body, headers=person.headers) as answer:
+                assert (answer.status, (await answer.json())["revoked"]) == (200, True)
+        await running.server.notice()
+        assert len(running.server.lives) == 0
+
+
+async def test_what_is_idle_ends_even_while_the_audit_cannot_be_read(monkeypatch: pytest.MonkeyPatch):
+    async def broken(**_: object) -> list[AuditRecord]:
+        raise ValueError("q7MARKq7")
+
+    monkeypatch.setattr(app, "POLL_S", 0.01)
+    async with product() as running:
+        await running.open(await running.person())
+        monkeypatch.setattr(running.services.ports.accounts, "audit", broken)
+        running.clock.advance(hours=1)  # type: ignore[attr-defined]
+        await until(running, lambda: len(running.server.lives) == 0)
 
 
 def test_the_instructions_name_the_scope_to_write_to():
