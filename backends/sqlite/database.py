@@ -36,7 +36,7 @@ class Database:
         read = partial(connect, path, *_FOR_ALL, *_FOR_READING, patience_s=deadline_s)
         self._writer = Lane("sqlite-writer", write, writing, deadline_s=deadline_s)
         self._registry = Lane("sqlite-registry", read, reading, deadline_s=deadline_s)
-        self._graphs = Lane("sqlite-graphs", read, reading, deadline_s=deadline_s)
+        self._graphs = Lane("sqlite-graphs", read, reading, deadline_s=deadline_s, share=1)
 
     async def connected(self) -> None:
         """Come back once every lane has its connection. Raises StoreFault, StoreBusy."""
@@ -51,9 +51,9 @@ class Database:
         """The result of a short read of the registry, of a state not older than this call."""
         return await self._registry.run(work)
 
-    async def search(self, work: Callable[[Connection], T]) -> T:
-        """The result of a read of a graph, of a state not older than this call."""
-        return await self._graphs.run(work)
+    async def search(self, tenant_id: str, work: Callable[[Connection], T]) -> T:
+        """The result of a read of a graph, of a state not older than this call. Tenants take turns."""
+        return await self._graphs.run(work, key=tenant_id)
 
     async def close(self) -> None:
         """Finish what was accepted. The last connection to close leaves the file alone, without its log."""

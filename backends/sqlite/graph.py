@@ -75,7 +75,7 @@ class SqliteSessionMemory:
 
     async def load(self, scope: Scope, *, now_ms: Millis) -> Snapshot:
         try:
-            return await self._database.search(lambda connection: _load(connection, scope, now_ms))
+            return await self._database.search(scope.tenant_id, lambda connection: _load(connection, scope, now_ms))
         except SessionExpired:
             await self._forget(scope)
             raise
@@ -115,7 +115,7 @@ class SqliteSessionMemory:
             return _kept(connection, scope_id, commit_id)
 
         try:
-            return await self._database.search(work)
+            return await self._database.search(scope.tenant_id, work)
         except SessionExpired:
             await self._forget(scope)
             raise
@@ -146,7 +146,7 @@ class SqliteSessionMemory:
         await self._database.write(lambda connection: connection.execute(_SET_QUOTAS, (tenant_id, text)))
 
     async def quotas(self, tenant_id: str) -> Quotas:
-        return await self._database.search(lambda connection: _tenant(connection, tenant_id)[2])
+        return await self._database.search(tenant_id, lambda connection: _tenant(connection, tenant_id)[2])
 
     async def _forget(self, scope: Scope) -> None:
         """Remove what an expired scope held. It is refused in any case, so a busy store leaves this to the sweep."""
@@ -163,7 +163,7 @@ class SqliteSessionMemory:
 
         with suppress(Unavailable):
             # Asked first: whoever knocks at an expired session again and again must not occupy the writer.
-            if await self._database.search(holds):
+            if await self._database.search(scope.tenant_id, holds):
                 await self._database.write(work, scrubs=True)
 
 

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.faults import is_busy, late, pause, translated
+from codesynapse.backends.sqlite.turns import Turns
 from codesynapse.contracts.errors import CodeSynapseError, StoreBusy, StoreFault
 
 T = TypeVar("T")
@@ -28,11 +29,15 @@ SCRUBS_MAX = 20
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One piece of work and its outcome. due: on the monotonic clock. scrubs: whether it removes content for good."""
+    """One piece of work and its outcome.
+
+    due: on the monotonic clock. key: whose it is. scrubs: whether it removes content for good.
+    """
 
     work: Callable[[Connection], Any]
     future: "asyncio.Future[Any]"
     due: float
+    key: str
     scrubs: bool = False
     result: Any = None
     error: Exception | None = None
@@ -45,26 +50,35 @@ class Lane:
     """One thread, one connection, one queue. Made and used on one event loop.
 
     connect: opens the connection, and another one after a fault. transact: runs a batch in one transaction and leaves
-    each job's outcome in it.
+    each job's outcome in it. share: how many jobs of one key a batch may hold; the next key has its turn then.
     """
 
-    def __init__(self, name: str, connect: Callable[[], Connection], transact: Transact, *, deadline_s: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        connect: Callable[[], Connection],
+        transact: Transact,
+        *,
+        deadline_s: float,
+        share: int = BATCH_MAX,
+    ) -> None:
         self._connect = connect
         self._connection: Connection | None = None
         self._transact = transact
         self._deadline_s = deadline_s
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._turns: Turns[Job] = Turns(share=share)
         self._closed = False
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
 
-    async def run(self, work: Callable[[Connection], T], *, scrubs: bool = False) -> T:
+    async def run(self, work: Callable[[Connection], T], *, key: str = "", scrubs: bool = False) -> T:
         """The result of a job. Cancelled before its turn it never runs; after that it is whole."""
         if self._closed:
             raise StoreBusy
         future: asyncio.Future[T] = self._loop.create_future()
-        self._queue.put(Job(work, future, time.monotonic() + self._deadline_s, scrubs))
+        self._queue.put(Job(work, future, time.monotonic() + self._deadline_s, key, scrubs))
         return await future
 
     def stop(self) -> None:
@@ -78,24 +92,22 @@ class Lane:
         self._thread.join()
 
     def _serve(self) -> None:
-        stopping = False
-        while not stopping:
-            jobs, stopping = self._next_batch()
-            if jobs:
-                self._run(jobs)
+        running = True
+        while running or self._turns:
+            running = running and self._accept()
+            if self._turns:
+                self._run(self._turns.take(BATCH_MAX))
         self._disconnect()
 
-    def _next_batch(self) -> tuple[list[Job], bool]:
-        """Whatever waits, at most `BATCH_MAX`, and whether it is the last."""
-        jobs: list[Job] = []
-        job = self._queue.get()
+    def _accept(self) -> bool:
+        """Line up whatever was asked for, waiting if there is nothing to do; whether more may come."""
         with suppress(Empty):
-            while job is not None:
-                jobs.append(job)
-                if len(jobs) == BATCH_MAX:
-                    break
-                job = self._queue.get_nowait()
-        return jobs, job is None
+            while True:
+                job = self._queue.get(block=not self._turns)
+                if job is None:
+                    return False
+                self._turns.add(job.key, job)
+        return True
 
     def _run(self, jobs: list[Job]) -> None:
         try:

@@ -66,7 +66,7 @@ class SqliteVectorIndex:
             hits = [_hit(scope, query, row) for row in connection.execute(_SEARCH, place)]
             return sorted(hits, key=lambda hit: (-hit.score, hit.entity))[:limit]
 
-        return await self._database.search(work)
+        return await self._database.search(scope.tenant_id, work)
 
     async def drop(self, tenant_id: str, session_id: str, ns: str | None = None) -> int:
         place = {"tenant": tenant_id, "session": session_id, "ns": ns}

@@ -446,3 +446,23 @@ async def test_a_read_that_would_never_end_is_told_busy_and_keeps_the_connection
     assert len(opened) == 1
     lane.stop()
     await asyncio.to_thread(lane.join)
+
+
+async def test_the_reads_of_one_do_not_hold_up_those_of_another(
+    own: Callable[[], Connection], gate: threading.Event
+) -> None:
+    lane = Lane("test-fair", own, reading, deadline_s=10, share=1)
+    order: list[str] = []
+
+    def named(name: str) -> Callable[[Connection], None]:
+        return lambda _: order.append(name)
+
+    async with Held(lane, gate):
+        names = [f"greedy{number}" for number in range(100)] + ["modest0", "modest1"]
+        calls = [asyncio.create_task(lane.run(named(name), key=name[:6])) for name in names]
+        await asyncio.sleep(0)
+    await asyncio.gather(*calls)
+    assert order[:5] == ["greedy0", "modest0", "greedy1", "modest1", "greedy2"]
+    assert sorted(order) == sorted(names)
+    lane.stop()
+    await asyncio.to_thread(lane.join)
