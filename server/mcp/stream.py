@@ -5,6 +5,7 @@ Replaying and following live are the same reading by position, so nothing is los
 bounded four ways: events a stream, bytes a session, bytes a principal, bytes of the whole process (`Budget`).
 """
 
+import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -13,11 +14,14 @@ from typing import NamedTuple
 from codesynapse.contracts.errors import TransportUnknown
 from codesynapse.contracts.identity import Millis
 from codesynapse.server.limits import Limits
-from codesynapse.server.mcp.messages import RequestId
+from codesynapse.server.mcp.messages import NO_ID, RequestId
 
 EVENT_ID_MAX = 256
 STREAM_BYTES = 1_024
 """What a stream costs beside its payloads; counted, so that many small answers stay within the bounds too."""
+STANDALONE = "s"
+"""Stands in the name of a stream that answers no request: who resumes it has lost nothing and gets another one."""
+_number = re.compile(r"[1-9a-f][0-9a-f]{0,15}", re.ASCII).fullmatch
 GONE_MAX = 1_024
 """How many streams a session remembers by name after their events went, to name the lost requests on resume."""
 
@@ -117,7 +121,8 @@ class EventLog:
         if self._released:
             raise TransportUnknown
         self._opened += 1
-        stream = Stream(f"{self._name}{self._opened:x}", requests)
+        mark = "" if requests else STANDALONE
+        stream = Stream(f"{self._name}{mark}{self._opened:x}", requests)
         self._streams[stream.id] = stream
         self._grow(stream.size_bytes)
         return stream
@@ -163,12 +168,13 @@ class EventLog:
         """Where a `Last-Event-ID` of this session points.
 
         A stream and a position, from which everything behind it can be replayed; the ids of requests whose
-        responses are gone; or None for a stream that is not of this session. Source: mcp.md, §4.3.5.
+        responses are gone, or no id's where they are not known any more; or None for a stream that is not of this
+        session, or that belonged to no request. Source: mcp.md, §4.3.5.
         """
         name, _, number = event_id.rpartition(".")
         stream = self._streams.get(name)
         if stream is None:
-            return self._gone.get(name)
+            return self._gone.get(name) or ((NO_ID,) if self._gave(name) else None)
         sequence = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
         return Position(stream, sequence)
 
@@ -231,6 +237,11 @@ class EventLog:
             stream.finished_at_ms = now_ms
             if stream.id in self._streams:
                 self._finished[stream.id] = stream
+
+    def _gave(self, name: str) -> bool:
+        """Whether a stream of requests had this name."""
+        number = name.removeprefix(self._name)
+        return number != name and _number(number) is not None and int(number, 16) <= self._opened
 
     def _oldest_finished(self) -> Stream | None:
         return next(iter(self._finished.values()), None)

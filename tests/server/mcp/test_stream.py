@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from codesynapse.contracts.errors import TransportUnknown
 from codesynapse.contracts.identity import Millis
 from codesynapse.server.limits import Limits
-from codesynapse.server.mcp.messages import RequestId
+from codesynapse.server.mcp.messages import NO_ID, RequestId
 from codesynapse.server.mcp.stream import GONE_MAX, STREAM_BYTES, Budget, EventLog, Position, Stream
 
 ONE, TWO = RequestId(b"1"), RequestId(b'"1"')
@@ -198,12 +198,24 @@ def test_what_still_runs_does_not_expire():
     assert isinstance(log.find(stream.event_id(0)), Position)
 
 
-def test_the_names_of_gone_streams_are_bounded():
+def test_the_names_of_gone_streams_are_bounded_and_one_without_a_name_is_still_gone():
     log = log_of(response_kept_ms=1)
     streams = [finished(log, now_ms=0) for _ in range(GONE_MAX + 1)]
     log.expire(Millis(10))
-    assert log.find(streams[0].event_id(0)) is None
+    assert len(log._gone) == GONE_MAX
+    assert log.find(streams[0].event_id(0)) == (NO_ID,)
     assert log.find(streams[1].event_id(0)) == (ONE,)
+
+
+def test_a_stream_that_was_never_opened_or_answered_no_request_is_not_gone():
+    log = log_of()
+    standalone = log.open(())
+    log.forget(standalone)
+    finished(log)
+    name = log._name
+    for event_id in (standalone.event_id(1), f"{name}3.1", f"{name}.1", f"{name}02.1", f"{name}-1.1", f"{name}2 .1"):
+        assert log.find(event_id) is None, event_id
+    assert isinstance(log.find(f"{name}2.1"), Position)
 
 
 def test_room_is_made_of_finished_responses_until_the_budget_has_some():
