@@ -1615,7 +1615,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="bridge:new-thread",
-        promise="With `--thread new` the bridge mints one id for its process, and without it none.",
+        promise="With `--thread new` the bridge mints one id for its process and revokes it at its end; without, neither.",
         source="product.md, Running it",
         tests=(
             (
@@ -1623,6 +1623,8 @@ ROWS: tuple[Requirement, ...] = (
                 "test_an_id_is_made_up_only_on_request_and_only_where_the_runtime_gives_none"
             ),
             "tests/server/bridge/test_run.py::test_a_made_up_id_is_one_for_the_process_and_another_for_the_next",
+            "tests/server/bridge/test_run.py::test_a_session_that_it_made_up_is_revoked_at_the_end",
+            "tests/server/bridge/test_run.py::test_a_session_that_the_runtime_gave_is_never_revoked",
             "tests/integration/test_bridge.py::test_launchers_that_make_up_their_ids_share_no_memory",
         ),
     ),

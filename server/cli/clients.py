@@ -14,6 +14,7 @@ from codesynapse.server.settings import Settings
 
 SESSION_HEADER = "x-codesynapse-session"
 PARENT_HEADER = "x-codesynapse-parent-session"
+MINTED = "the session of each process ends with it; after a crash it counts as active for seven days"
 SHARED = "all chats would share this session, and it ends after seven days"
 COMMANDS = ("bridge", "stdio")
 
@@ -63,10 +64,16 @@ def check_client_file(path: Path) -> list[Finding]:
             if "codesynapse" in name.lower():
                 findings.append(problem(check, "is not an entry with a command or a url, and texts beside them"))
             continue
-        findings += list(_faults(check, entry)) or [ok(check, "is complete")]
+        findings += list(_faults(check, entry)) or [ok(check, _complete(entry))]
     if any(entry is not None and entry.holds_key for entry in ours.values()) and _open_to_others(path):
         findings.append(warning("client file", "holds a key and other users can read it; chmod 600"))
     return findings or [warning("client file", "names no codesynapse server; see the example in the README")]
+
+
+def _complete(entry: Entry) -> str:
+    """That nothing is missing, and what becomes of sessions that the launcher makes up."""
+    minted = bool(entry.command) and not entry.env.get("CODESYNAPSE_SESSION_ID")
+    return f"is complete; {MINTED}" if minted else "is complete"
 
 
 def _entry(raw: msgspec.Raw) -> Entry | None:
