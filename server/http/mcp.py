@@ -18,7 +18,6 @@ from codesynapse.server.http.errors import headers_of, status_of
 from codesynapse.server.http.following import Follower
 from codesynapse.server.http.live import Call, Live, Lives
 from codesynapse.server.http.requests import (
-    OFF_LOOP_BYTES,
     TRANSPORT_HEADER,
     VERSION_HEADER,
     accepts_stream,
@@ -35,6 +34,7 @@ from codesynapse.server.mcp.errors import refusal_bytes
 from codesynapse.server.mcp.messages import (
     INVALID_REQUEST,
     NO_ID,
+    OFF_LOOP_BYTES,
     Message,
     ProtocolError,
     Request,

@@ -11,7 +11,7 @@ import pytest
 
 from codesynapse.contracts.accounts import Level
 from codesynapse.server.http import api
-from codesynapse.server.http.requests import OFF_LOOP_BYTES
+from codesynapse.server.mcp.messages import OFF_LOOP_BYTES
 from tests.integration.harness import Person, Product, fresh, product
 
 SESSIONS = "/api/v1/execution/sessions"
