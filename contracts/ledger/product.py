@@ -1615,7 +1615,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="bridge:new-thread",
-        promise="With `--thread new` the bridge mints one id for its process and revokes it at its end; without, neither.",
+        promise="With `--thread new` the bridge mints one id for its process and revokes it at the end.",
         source="product.md, Running it",
         tests=(
             (
