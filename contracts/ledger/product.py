@@ -916,7 +916,10 @@ ROWS: tuple[Requirement, ...] = (
         promise="At the total a principal loses its own finished responses, then gets 503; nobody else loses any.",
         source="product.md, Limits",
         tests=(
-            "tests/server/http/test_live.py::test_room_is_made_of_the_principals_own_responses_and_never_of_anothers",
+            (
+                "tests/server/http/test_live.py::"
+                "test_at_the_total_room_is_made_of_the_principals_own_responses_and_never_of_anothers"
+            ),
             (
                 "tests/integration/test_transport_calls.py::"
                 "test_at_the_budget_of_all_events_calls_are_refused_and_pings_are_not"
