@@ -206,6 +206,8 @@ class Connection:
         return Accepted()
 
     def _call(self, request: Request, toolsets: frozenset[str] | None) -> RunTool:
+        if not self.version:  # Over HTTP there is no session before it.
+            raise ProtocolError(INVALID_REQUEST, "The session is not open: initialize first.", request.id)
         if self.identity is None:
             raise ExecutionMissing
         try:
