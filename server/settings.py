@@ -11,6 +11,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 PREFIX = "CODESYNAPSE_"
+CONTRACT_PREFIX = "CODESYNAPSE_CONTRACT_"
+"""Where the contract suite reaches a store (`codesynapse.contracts.plugin`); no settings, whatever follows."""
 
 
 class SettingsError(Exception):
@@ -130,7 +132,7 @@ def load(environment: Mapping[str, str] | None = None, overrides: Mapping[str, o
     given = {
         name.removeprefix(PREFIX).lower(): value
         for name, value in environment.items()
-        if name.startswith(PREFIX) and value != ""
+        if name.startswith(PREFIX) and not name.startswith(CONTRACT_PREFIX) and value != ""
     }
     command = {name: value for name, value in (overrides or {}).items() if value is not None}
     config = given.pop("config", None)
