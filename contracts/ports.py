@@ -97,6 +97,10 @@ class SessionMemory(Protocol):
         """The caps in force; the defaults where none were written."""
         ...
 
+    async def probe(self) -> None:
+        """A durable write that changes nothing that could be read. Raises Unavailable where any write would."""
+        ...
+
 
 class RepositoryGraph(Protocol):
     """Repository memory: a durable graph a repository, read in slices and committed by rows."""
@@ -271,6 +275,10 @@ class Accounts(Protocol):
 
     async def audit_end(self) -> int:
         """The newest sequence number, 0 before the first."""
+        ...
+
+    async def probe(self) -> None:
+        """A durable write that changes nothing that could be read. Raises Unavailable where any write would."""
         ...
 
 

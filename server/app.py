@@ -38,6 +38,8 @@ VERSION = version("codesynapse")
 POLL_S = 0.4
 """How often the audit is looked at for access that another process ended; streams close within a second."""
 RETENTION_S = 60.0
+PROBE_MS = 1_000
+"""How often a question whether the server is ready writes: anybody may ask it."""
 CONNECTIONS_S = 1.0
 
 INSTRUCTIONS = (
@@ -169,6 +171,7 @@ class Server:
         self.services = services
         self.lives = Lives(services.limits, services.clock)
         self._seen = 0
+        self._probed_ms: int | None = None
         self._loops: list[asyncio.Task[None]] = []
         services.sessions.ended = self._noticed
         endpoint = McpEndpoint(
@@ -255,9 +258,20 @@ class Server:
             async with asyncio.timeout(5):
                 await self.services.ports.accounts.audit_end()
                 await self.services.ports.session_memory.quotas("readiness")
-        except (Unavailable, TimeoutError):
+                await self._probe()
+        except (Unavailable, TimeoutError) as error:
+            fault("not_ready", error)
             return plain(503, "unavailable", "A store does not answer.", {"Retry-After": "1"})
         return web.json_response({"ok": True})
+
+    async def _probe(self) -> None:
+        """Try a write, unless one has just succeeded. Raises Unavailable."""
+        now_ms = self.services.clock()
+        if self._probed_ms is not None and 0 <= now_ms - self._probed_ms < PROBE_MS:
+            return
+        await self.services.ports.accounts.probe()
+        await self.services.ports.session_memory.probe()
+        self._probed_ms = now_ms
 
     async def _metrics(self, _: web.Request) -> web.Response:
         self.services.metrics.transports.set(len(self.lives))

@@ -11,6 +11,8 @@ from typing import Any
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
+from codesynapse.contracts.errors import CodeSynapseError, ServerFull, Unavailable
+
 ALLOWED_FIELDS = frozenset(
     {"event", "level", "timestamp", "method", "status", "code", "tool", "outcome", "count", "kind", "exception", "url"}
 )
@@ -70,13 +72,21 @@ class LibraryLogs(logging.Handler):
 def fault(where: str, error: BaseException) -> None:
     """Log that something of ours broke: the kind of exception and where it was raised, never its text.
 
-    The text of a driver's or a parser's exception may hold what a caller sent.
+    The text of a driver's or a parser's exception may hold what a caller sent. What a store names as the cause comes
+    out of a fixed list.
     """
     frame, place = error.__traceback__, "?"
     while frame is not None:
         place = f"{frame.tb_frame.f_code.co_qualname}:{frame.tb_lineno}"
         frame = frame.tb_next
-    log.error(where, kind=type(error).__name__, exception=place)
+    cause = {"code": error.cause} if isinstance(error, Unavailable) and error.cause else {}
+    log.error(where, kind=type(error).__name__, exception=place, **cause)
+
+
+def unanswered(where: str, error: CodeSynapseError) -> None:
+    """Log a refusal if a store is at fault: its caller is told nothing else. A full server is none, nor a caller's."""
+    if isinstance(error, Unavailable) and not isinstance(error, ServerFull):
+        fault(where, error)
 
 
 class Metrics:

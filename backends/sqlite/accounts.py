@@ -200,6 +200,9 @@ class SqliteAccounts:
 
         return await self._database.ask(work)
 
+    async def probe(self) -> None:
+        await self._database.probe()
+
     async def _resolved(self, binding: Binding | None, caller: Caller, now_ms: Millis) -> Binding:
         """The binding that a caller may execute under. An expiry that is observed is on the disk before it is told."""
         try:

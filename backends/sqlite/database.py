@@ -23,6 +23,7 @@ _FOR_ALL = (
 # Secure: what is deleted is overwritten, so that ended memory is in no file. No waiting: the lane looks by itself.
 _FOR_WRITING = ("PRAGMA foreign_keys = ON", "PRAGMA secure_delete = ON", "PRAGMA busy_timeout = 0")
 _FOR_READING = ("PRAGMA query_only = ON",)
+_MARK = "PRAGMA application_id = 0x43534E50"
 
 
 class Database:
@@ -54,6 +55,10 @@ class Database:
     async def search(self, tenant_id: str, work: Callable[[Connection], T]) -> T:
         """The result of a read of a graph, of a state not older than this call. Tenants take turns."""
         return await self._graphs.run(work, key=tenant_id)
+
+    async def probe(self) -> None:
+        """Write the mark of the file as it is: one page, synced, so that a full or broken disk is found."""
+        await self.write(lambda connection: connection.execute(_MARK).close())
 
     async def close(self) -> None:
         """Finish what was accepted. The last connection to close leaves the file alone, without its log."""

@@ -148,6 +148,9 @@ class SqliteSessionMemory:
     async def quotas(self, tenant_id: str) -> Quotas:
         return await self._database.search(tenant_id, lambda connection: _tenant(connection, tenant_id)[2])
 
+    async def probe(self) -> None:
+        await self._database.probe()
+
     async def _forget(self, scope: Scope) -> None:
         """Remove what an expired scope held. It is refused in any case, so a busy store leaves this to the sweep."""
 

@@ -12,7 +12,7 @@ from codesynapse.contracts.errors import CodeSynapseError, HostRefused, OriginRe
 from codesynapse.server.http.errors import headers_of, status_of
 from codesynapse.server.mcp.errors import refusal, refusal_bytes
 from codesynapse.server.settings import Settings
-from codesynapse.server.telemetry import Metrics, fault
+from codesynapse.server.telemetry import Metrics, fault, unanswered
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -81,6 +81,7 @@ def middleware(guard: Guard, metrics: Metrics) -> Middleware:
                 return _preflight(request)
             response = await handler(request)
         except CodeSynapseError as error:
+            unanswered("request_unanswered", error)
             response = refused(error, protocol=request.path in MCP_PATHS)
         except web.HTTPException as error:
             response = _http(error)

@@ -12,7 +12,7 @@ from codesynapse.server.clock import Clock, rfc3339
 from codesynapse.server.mcp.connection import has_structured_content
 from codesynapse.server.mcp.errors import refusal
 from codesynapse.server.mcp.messages import OFF_LOOP_BYTES, RequestId, ascii_safe
-from codesynapse.server.telemetry import Metrics, fault, refused
+from codesynapse.server.telemetry import Metrics, fault, unanswered
 from codesynapse.server.tools.arguments import T, decode_arguments
 from codesynapse.server.tools.registry import Answer, Toolbox, ToolContext
 
@@ -44,7 +44,7 @@ class Dispatcher:
             # Encoded here: what cannot be is the tool's fault as well, and its caller waits for an answer.
             structured = _encode(await tool.handler(execution, checked, context))
         except CodeSynapseError as error:
-            refused("tool_refused", error)
+            unanswered("tool_unanswered", error)
             return Answer(structured=_encode(refusal(error)), is_error=True)
         except asyncio.CancelledError:
             raise

@@ -14,6 +14,7 @@ import pytest
 from codesynapse.backends.sqlite import open_sqlite
 from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database, open_database
+from codesynapse.backends.sqlite.migrate import APPLICATION_ID, VERSION
 from codesynapse.contracts.errors import StoreBusy, StoreFault
 from codesynapse.contracts.memory import CommitId, Scope
 from codesynapse.contracts.suite.worlds import NOW, new_scope
@@ -185,3 +186,33 @@ async def test_the_graphs_of_one_tenant_do_not_keep_another_tenant_waiting(
     gate.set()
     await asyncio.gather(held, *calls)
     assert order.index("modest") == 1
+
+
+async def test_a_probe_writes_to_the_disk_and_changes_nothing_that_can_be_read(
+    database: Database, another: Callable[[], sqlite3.Connection]
+) -> None:
+    other = another()
+
+    def seen() -> tuple[object, ...]:
+        return tuple(
+            other.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("data_version", "application_id", "user_version", "schema_version")
+        )
+
+    version, *rest = seen()
+    assert rest[:2] == [APPLICATION_ID, VERSION]
+    await database.probe()
+    later, *rest_later = seen()
+    assert later != version
+    assert rest_later == rest
+
+
+async def test_a_probe_fails_where_writes_fail(
+    database: Database,
+) -> None:
+    await database.write(lambda connection: connection.execute("PRAGMA query_only = ON").close())
+    with pytest.raises(StoreFault) as fault:
+        await database.probe()
+    assert fault.value.cause == "SQLITE_READONLY"
+    # The lane opens another connection after the fault, which can write again.
+    await database.probe()

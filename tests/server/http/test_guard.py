@@ -9,7 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 from multidict import CIMultiDict
 
-from codesynapse.contracts.errors import HostRefused, OriginRefused, SessionRevoked, StoreBusy
+from codesynapse.contracts.errors import HostRefused, OriginRefused, SessionRevoked, StoreBusy, StoreFault
 from codesynapse.server.http.guard import Guard, middleware, plain, refused
 from codesynapse.server.settings import Settings
 from codesynapse.server.telemetry import Metrics
@@ -173,6 +173,20 @@ async def test_a_refusal_is_a_plain_object_elsewhere():
         raise StoreBusy
 
     assert body_of(await answer(request("/api/v1/x"), busy))["code"] == "store_busy"
+
+
+async def test_a_store_that_fails_is_logged_with_its_cause_and_its_caller_is_not_told(
+    capsys: pytest.CaptureFixture[str],
+):
+    async def full(_: web.Request) -> web.StreamResponse:
+        fault = StoreFault()
+        fault.cause = "SQLITE_FULL"
+        raise fault
+
+    response = await answer(request("/api/v1/x"), full)
+    assert (response.status, body_of(response)["code"]) == (503, "store_fault")
+    assert "SQLITE_FULL" not in str(body_of(response))
+    assert "SQLITE_FULL" in "".join(capsys.readouterr())
 
 
 async def test_a_fault_of_ours_is_500_and_its_text_stays_inside(capsys: pytest.CaptureFixture[str]):
