@@ -2,6 +2,13 @@
 
 The same function serves a session's snapshot, which is whole, and repository memory, where only the facts of the
 subjects and predicates in question were read.
+
+Clocks go back, and those of two servers differ. A fact that starts ahead of `now_ms` although it was recorded as
+holding already (its start is no later than `recorded_at_ms`) lies ahead by a clock alone, not because anybody said so.
+Against a change without `valid_from` it counts as the past: a functional value takes its place at once, and so it holds
+now, where the next recall looks, and still when the clock has caught up. The change does not start at the other's
+moment instead: after a clock that was a year ahead, nothing new could be recalled for a year. What was recorded for a
+later time keeps its meaning. When a fact was retracted is not recorded, so an end that lies ahead always stands.
 """
 
 from collections.abc import Iterable, Sequence
@@ -180,7 +187,11 @@ class _Work:
         identifier = triple.fact_id
         pair = _Pair(subject, triple.predicate)
         self._ids[identifier] = None
-        end = self._supersede(pair, identifier, start) if triple.functional else None
+        end, settled = None, self._now_ms
+        if triple.functional:
+            dated = triple.valid_from_ms is not None
+            settled = settled if dated else self._recorded_until(pair, identifier)
+            end = self._supersede(pair, identifier, start, dated=dated)
         before = self._facts.get(identifier)
         if before is None:
             after = Fact(
@@ -196,23 +207,28 @@ class _Work:
             )
             self._of_pair.setdefault(pair, set()).add(identifier)
         else:
-            after = self._held_from(before, triple, start, end)
+            after = self._held_from(before, triple, start, end, settled)
         self._facts[identifier] = after
         self._counts["added" if self._is_addition(before, after) else "unchanged"] += 1
 
-    def _held_from(self, fact: Fact, triple: Triple, start: Millis, end: Millis | None) -> Fact:
-        """An existing fact, asserted again."""
+    def _held_from(self, fact: Fact, triple: Triple, start: Millis, end: Millis | None, settled: Millis) -> Fact:
+        """An existing fact, asserted again. settled: up to when it must hold already to be left as it is."""
         functional = fact.functional or triple.functional
         # Decision 14: an absent valid_from never changes a current fact.
-        if triple.valid_from_ms is None and fact.current(self._now_ms):
+        if triple.valid_from_ms is None and fact.current(self._now_ms) and fact.current(settled):
             return structs.replace(fact, functional=functional)
-        intervals = timeline.added(fact.intervals, start, end)
+        before, recorded_at_ms = fact.intervals, max(self._now_ms, fact.recorded_at_ms)
+        if triple.valid_from_ms is None:
+            # What the clock alone puts ahead is no part of what holds from now on: it would outlast a later change.
+            before = timeline.closed(timeline.withdrawn(before, start, fact.recorded_at_ms), start)
+            recorded_at_ms = self._now_ms
+        intervals = timeline.added(before, start, end)
         after = structs.replace(fact, functional=functional, intervals=intervals)
         if not self._is_addition(fact, after):
             return after
         return structs.replace(
             after,
-            recorded_at_ms=self._now_ms,
+            recorded_at_ms=recorded_at_ms,
             source=triple.source or fact.source,
             origin_session_id=self._origin,
         )
@@ -223,15 +239,33 @@ class _Work:
             return True
         return after.current(self._now_ms) and not before.current(self._now_ms)
 
-    def _supersede(self, pair: _Pair, identifier: FactId, start: Millis) -> Millis | None:
-        """Close what other values hold at `start`; answer where the new value must end, if a later one is known."""
-        rivals = [self._facts[each] for each in sorted(self._of_pair.get(pair, ())) if each != identifier]
-        for rival in rivals:
+    def _supersede(self, pair: _Pair, identifier: FactId, start: Millis, *, dated: bool) -> Millis | None:
+        """Close what other values hold at `start`; answer where the new value must end, if a later one is known.
+
+        dated: the moment was given. Otherwise it is now, and what lies ahead by a clock alone held never.
+        """
+        for rival in self._rivals(pair, identifier):
             intervals = timeline.closed(rival.intervals, start)
+            if not dated:
+                intervals = timeline.withdrawn(intervals, self._now_ms, rival.recorded_at_ms)
             if intervals != rival.intervals:
                 self._facts[rival.id] = structs.replace(rival, intervals=intervals)
                 self._counts["superseded"] += 1
-        return timeline.next_start([rival.intervals for rival in rivals], start)
+        return timeline.next_start([rival.intervals for rival in self._rivals(pair, identifier)], start)
+
+    def _recorded_until(self, pair: _Pair, identifier: FactId) -> Millis:
+        """The latest start of another value that counts as the past, whatever the clock says; now where none does."""
+        starts = (
+            start
+            for rival in self._rivals(pair, identifier)
+            for start, end in rival.intervals
+            if start != end and self._now_ms < start <= rival.recorded_at_ms
+        )
+        return max(starts, default=self._now_ms)
+
+    def _rivals(self, pair: _Pair, identifier: FactId) -> list[Fact]:
+        """The other values of a subject and predicate."""
+        return [self._facts[each] for each in sorted(self._of_pair.get(pair, ())) if each != identifier]
 
     def _entity(self, name: str, type_: str, aliases: tuple[str, ...], field: str) -> EntityId:
         identifier = entity_id(name, type_)

@@ -53,9 +53,13 @@ class Unsupported(CodeSynapseError):
 
 
 class Unavailable(CodeSynapseError):
-    """A service did not answer; the same request may succeed later."""
+    """A service did not answer; the same request may succeed later.
+
+    cause: a name out of a fixed list, such as a driver's code, for the operator alone; no caller is told.
+    """
 
     code = "unavailable"
+    cause: str | None = None
 
 
 # --- Who is asking: decided by the credential and the headers. ---------------------------------------------------
@@ -266,6 +270,12 @@ class ServerFull(Unavailable):
     """The server has no room for another transport session; try again later."""
 
     code = "server_full"
+
+
+class EventsFull(Unavailable):
+    """Too many answers wait to be fetched; fetch them, end transport sessions, or try again later."""
+
+    code = "events_full"
 
 
 class StoreBusy(Unavailable):

@@ -100,6 +100,10 @@ class SessionMemory(Protocol):
         """The caps in force; the defaults where none were written."""
         ...
 
+    async def probe(self) -> None:
+        """A write that leaves nothing that could be read. Raises Unavailable where any write would."""
+        ...
+
 
 class RepositoryGraph(Protocol):
     """Repository memory: a durable graph a repository, read in slices and committed by rows."""
@@ -137,11 +141,11 @@ class RepositoryGraph(Protocol):
     async def find_nodes(
         self, scope: RepositoryScope, query: str, *, after: tuple[str, str] | None, limit: int
     ) -> list[Entity]:
-        """Entities that `entity_matches`, in `node_order`, beginning behind `after`."""
+        """Entities that `entity_matches`, in `node_order`, beginning behind `after`. query: as `sought` leaves it."""
         ...
 
     async def named(self, scope: RepositoryScope, names: Sequence[str]) -> list[Entity]:
-        """Entities that `answers_to` one of these names or ids, in `node_order`."""
+        """Entities that `answers_to` one of these names or ids, in `node_order`. names: as `sought` leaves them."""
         ...
 
     async def touching(
@@ -274,6 +278,10 @@ class Accounts(Protocol):
 
     async def audit_end(self) -> int:
         """The newest sequence number, 0 before the first."""
+        ...
+
+    async def probe(self) -> None:
+        """A durable write that changes nothing that could be read. Raises Unavailable where any write would."""
         ...
 
 

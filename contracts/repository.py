@@ -4,6 +4,7 @@ It outgrows a snapshot, so it is read and written in slices: the facts of the su
 the entities that a change speaks of. One revision counter a repository guards them all (decision 15).
 """
 
+import unicodedata
 from collections.abc import Mapping
 
 from msgspec import Struct, structs
@@ -132,10 +133,16 @@ def _grow(field: str, held: int, more: int, limit: int) -> None:
         raise QuotaExceeded(field=field, limit=limit)
 
 
+def sought(text: str) -> str:
+    """What is searched for, in the form in which names are stored: NFC, without blanks around it."""
+    return unicodedata.normalize("NFC", text).strip()
+
+
 def entity_matches(entity: Entity, query: str) -> bool:
     """Whether each blank-separated word of the query occurs in the entity's name, type or an alias, ignoring case.
 
-    An empty query matches all. Stores search by `search_text`, which says the same.
+    query: as `sought` leaves it; whoever asks a store has called that. An empty query matches all. Stores search by
+    `search_text`, which says the same.
     """
     text = search_text(entity)
     return all(word in text for word in query.casefold().split())
@@ -152,6 +159,9 @@ def node_order(entity: Entity) -> tuple[str, str]:
 
 
 def answers_to(entity: Entity, name: str) -> bool:
-    """Whether the entity is meant by a name or an id: its id, its name or an alias, ignoring case."""
+    """Whether the entity is meant by a name or an id: its id, its name or an alias, ignoring case.
+
+    name: as `sought` leaves it; whoever asks a store has called that.
+    """
     folded = name.casefold()
     return entity.id == name or folded in {entity.name.casefold(), *(alias.casefold() for alias in entity.aliases)}

@@ -45,6 +45,11 @@ def cut(timeline: Timeline, moment: Millis) -> Timeline:
     )
 
 
+def withdrawn(timeline: Timeline, after: Millis, until: Millis) -> Timeline:
+    """The timeline without what starts after a moment and at the latest at another: each such interval held never."""
+    return tuple((start, start) if after < start <= until else (start, end) for start, end in timeline)
+
+
 def next_start(timelines: Iterable[Timeline], after: Millis) -> Millis | None:
     """The earliest start after a moment in any of the timelines; an interval that was closed at once does not count."""
     starts = (start for timeline in timelines for start, end in timeline if start > after and start != end)

@@ -10,6 +10,7 @@ from aiohttp import web
 from msgspec import Struct
 
 from codesynapse.backends import features_of, open_backend
+from codesynapse.contracts.accounts import AuditRecord
 from codesynapse.contracts.errors import CodeSynapseError, Invalid, Unavailable
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, StoreStatus, VectorIndex
 from codesynapse.server.clock import Clock, system_clock
@@ -17,7 +18,7 @@ from codesynapse.server.http.api import Api
 from codesynapse.server.http.guard import Guard, middleware, plain
 from codesynapse.server.http.live import Lives
 from codesynapse.server.http.mcp import McpEndpoint
-from codesynapse.server.http.runner import Runner
+from codesynapse.server.http.runner import Runner, connections_below
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.catalog import chosen_toolsets
 from codesynapse.server.mcp.connection import ServerInfo
@@ -39,6 +40,9 @@ POLL_S = 0.4
 RETENTION_S = 60.0
 PROTOCOLS = {"bolt": "neo4j"}
 """Schemes of URLs that are named after a protocol, and whose entry point is meant."""
+PROBE_MS = 1_000
+"""How often a question whether the server is ready writes: anybody may ask it."""
+CONNECTIONS_S = 1.0
 
 INSTRUCTIONS = (
     "CodeSynapse is this chat's memory. Before you answer from earlier in the conversation, or about people, "
@@ -198,10 +202,11 @@ class Server:
 
     def __init__(self, services: Services) -> None:
         self.services = services
-        self.lives = Lives(services.limits)
+        self.lives = Lives(services.limits, services.clock)
         self._seen = 0
+        self._probed_ms: int | None = None
         self._loops: list[asyncio.Task[None]] = []
-        services.sessions.ended = self.notice
+        services.sessions.ended = self._noticed
         endpoint = McpEndpoint(
             sessions=services.sessions,
             lives=self.lives,
@@ -239,19 +244,32 @@ class Server:
             records = await self.services.ports.accounts.audit(after=self._seen, limit=500)
             for record in records:
                 self._seen = max(self._seen, record.sequence)
-                self.lives.end(record)
+                self._end(record)
             if len(records) < 500:
                 return
+
+    def _end(self, record: AuditRecord) -> None:
+        try:
+            self.lives.end(record)
+        except Exception as error:  # The edge of a record: those behind it must be looked at as well.
+            fault("ending_failed", error)
+
+    async def _noticed(self) -> None:
+        """After a revocation that is committed: it stands, whatever happens here. The loop looks again."""
+        try:
+            await self.notice()
+        except Exception as error:  # The edge of a revocation's answer.
+            fault("notice_failed", error)
 
     async def _start(self, _: web.Application) -> None:
         self._seen = await self.services.ports.accounts.audit_end()
         self._loops = [
-            asyncio.create_task(_every(POLL_S, self._look)),
+            asyncio.create_task(_every(POLL_S, self.notice)),
+            asyncio.create_task(_every(POLL_S, self._sweep)),
             asyncio.create_task(_every(RETENTION_S, self._clean)),
         ]
 
-    async def _look(self) -> None:
-        await self.notice()
+    async def _sweep(self) -> None:
         self.lives.sweep(self.services.clock())
 
     async def _clean(self) -> None:
@@ -273,9 +291,20 @@ class Server:
             async with asyncio.timeout(5):
                 await self.services.ports.accounts.audit_end()
                 await self.services.ports.session_memory.quotas("readiness")
-        except (Unavailable, TimeoutError):
+                await self._probe()
+        except (Unavailable, TimeoutError) as error:
+            fault("not_ready", error)
             return plain(503, "unavailable", "A store does not answer.", {"Retry-After": "1"})
         return web.json_response({"ok": True})
+
+    async def _probe(self) -> None:
+        """Try a write, unless one has just succeeded. Raises Unavailable."""
+        now_ms = self.services.clock()
+        if self._probed_ms is not None and 0 <= now_ms - self._probed_ms < PROBE_MS:
+            return
+        await self.services.ports.accounts.probe()
+        await self.services.ports.session_memory.probe()
+        self._probed_ms = now_ms
 
     async def _metrics(self, _: web.Request) -> web.Response:
         self.services.metrics.transports.set(len(self.lives))
@@ -298,13 +327,21 @@ async def listening(server: Server) -> AsyncIterator[str]:
     """Serve on the settings' address; yields the endpoint's URL once requests are served."""
     settings = server.services.settings
     context = tls_context(settings)
+    limits = server.services.limits
     runner = Runner(
         server.application,
+        limits,
+        connections_below(limits.connections_max),
         access_log=None,
         handler_cancellation=True,
         shutdown_timeout=settings.shutdown_ms / 1000,
     )
     await runner.setup()
+
+    async def sweep() -> None:
+        runner.sweep(asyncio.get_running_loop().time())
+
+    sweeping = asyncio.create_task(_every(CONNECTIONS_S, sweep))
     try:
         site = web.TCPSite(runner, settings.host, settings.port, ssl_context=context, backlog=1024)
         try:
@@ -316,6 +353,7 @@ async def listening(server: Server) -> AsyncIterator[str]:
         yield f"{'https' if context else 'http'}://{shown}:{port}/mcp"
     finally:
         await runner.cleanup()
+        sweeping.cancel()
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:

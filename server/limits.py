@@ -29,3 +29,6 @@ class Limits(Struct, frozen=True, kw_only=True):
     send_timeout_ms: Duration = 30_000
     shutdown_ms: Duration = 5_000
     store_deadline_ms: Duration = 10_000
+    connections_max: Count = 12_000
+    head_timeout_ms: Duration = 10_000
+    body_timeout_ms: Duration = 30_000

@@ -12,6 +12,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 PREFIX = "CODESYNAPSE_"
+CONTRACT_PREFIX = "CODESYNAPSE_CONTRACT_"
+"""Where the contract suite reaches a store (`codesynapse.contracts.plugin`); no settings, whatever follows."""
 
 
 class SettingsError(Exception):
@@ -86,6 +88,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     send_timeout_ms: Annotated[
         Duration, Meta(description="How long a reader may be stuck before it is disconnected.")
     ] = 30_000
+    connections_max: Annotated[
+        Count, Meta(description="Most open connections; fewer where the process may not open so many files.")
+    ] = 12_000
+    head_timeout_ms: Annotated[Duration, Meta(description="How long the head of a request may take.")] = 10_000
+    body_timeout_ms: Annotated[Duration, Meta(description="How long the body of a request may stand still.")] = 30_000
     shutdown_ms: Annotated[Duration, Meta(description="How long running calls may take at the end.")] = 5_000
     store_deadline_ms: Annotated[Duration, Meta(description="How long a store may take to answer.")] = 10_000
     bootstrap_key_file: Annotated[
@@ -156,7 +163,7 @@ def load(environment: Mapping[str, str] | None = None, overrides: Mapping[str, o
     given = {
         name.removeprefix(PREFIX).lower(): value
         for name, value in environment.items()
-        if name.startswith(PREFIX) and value != ""
+        if name.startswith(PREFIX) and not name.startswith(CONTRACT_PREFIX) and value != ""
     }
     command = {name: value for name, value in (overrides or {}).items() if value is not None}
     config = given.pop("config", None)

@@ -7,7 +7,7 @@ import asyncio
 import os
 import queue
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -105,35 +105,39 @@ class StdioShell:
             text = f"A message is too long. Limit: {self._limits.body_max_bytes} bytes."
             output.write(error_bytes(RequestId(b"null"), INVALID_REQUEST, text))
             return
-        for item in self._messages(line):
+        items, together = self._messages(line)
+        answers = _Answers(output, together=together)
+        for item in items:
             try:
                 if isinstance(item, ProtocolError):
                     raise item
-                await self._carry_out(self._connection.receive(item, self._toolsets), output)
+                await self._carry_out(self._connection.receive(item, self._toolsets), answers)
             except ProtocolError as error:
-                output.write(error_bytes(error.request_id, error.code, error.text))
+                answers.add(error_bytes(error.request_id, error.code, error.text))
+        answers.end()
 
-    def _messages(self, line: bytes) -> list[Message | ProtocolError]:
+    def _messages(self, line: bytes) -> tuple[Sequence[Message | ProtocolError], bool]:
+        """The messages of a line, and whether they are a batch."""
         deepest = self._limits.json_depth_max
         try:
             if is_batch(line) and self._connection.version == "2025-03-26":
-                return parse_batch(line, deepest=deepest, most=self._limits.batch_max)
-            return [parse(line, deepest=deepest)]
+                return parse_batch(line, deepest=deepest, most=self._limits.batch_max), True
+            return [parse(line, deepest=deepest)], False
         except ProtocolError as error:
-            return [error]
+            return [error], False
 
-    async def _carry_out(self, effect: Effect, output: "_Output") -> None:
+    async def _carry_out(self, effect: Effect, answers: "_Answers") -> None:
         match effect:
             case Reply():
-                output.write(effect.payload)
+                answers.add(effect.payload)
             case RunTool():
-                await self._start(effect, output)
+                await self._start(effect, answers)
             case Cancel():
                 self._cancel(effect.request_id)
             case _:
                 pass
 
-    async def _start(self, run: RunTool, output: "_Output") -> None:
+    async def _start(self, run: RunTool, answers: "_Answers") -> None:
         """Check key and session again, then run the call beside the reading."""
         try:
             if len(self._running) >= self._limits.calls_in_flight_max:
@@ -142,15 +146,21 @@ class StdioShell:
             if authority.refusal is not None:
                 raise authority.refusal
         except CodeSynapseError as error:
-            output.write(refusal_bytes(error, run.request_id))
+            answers.add(refusal_bytes(error, run.request_id))
             return
         assert authority.binding is not None
         identity, cancellation = authority.binding.identity, Cancellation()
         execution = execution_of(authority, identity, cancellation)
-        work = self._calls.run(execution, run, self._connection, _Out(output), self._connection.version)
+        work = self._calls.run(execution, run, self._connection, _Out(answers), self._connection.version)
         task = asyncio.create_task(work)
         self._running[task] = (run.request_id, cancellation)
-        task.add_done_callback(lambda finished: self._running.pop(finished, None))
+        answers.begin()
+
+        def done(finished: asyncio.Task[None]) -> None:
+            self._running.pop(finished, None)
+            answers.end()
+
+        task.add_done_callback(done)
 
     async def open(self) -> None:
         """Bind to the session that the environment names. Raises what the registry says against it."""
@@ -168,17 +178,44 @@ class StdioShell:
                 return
 
 
-class _Out:
-    """A call's messages go straight to standard output."""
+class _Answers:
+    """Where the answers to one line go: each out at once, or, to a batch, all as one array when the last is there."""
 
-    def __init__(self, output: "_Output") -> None:
-        self._output = output
+    def __init__(self, output: "_Output", *, together: bool) -> None:
+        self.output = output
+        self._together = together
+        self._open = 1
+        self._waiting: list[bytes] = []
+
+    def add(self, payload: bytes) -> None:
+        """One answer."""
+        if self._together:
+            self._waiting.append(payload)
+        else:
+            self.output.write(payload)
+
+    def begin(self) -> None:
+        """A call has begun, whose answer is to come."""
+        self._open += 1
+
+    def end(self) -> None:
+        """A call is over, with or without an answer, or the line was read."""
+        self._open -= 1
+        if not self._open and self._waiting:
+            self.output.write(b"[" + b",".join(self._waiting) + b"]")
+
+
+class _Out:
+    """A call's messages go straight to standard output, its answer with those to the same line."""
+
+    def __init__(self, answers: _Answers) -> None:
+        self._answers = answers
 
     def notify(self, payload: bytes) -> None:
-        self._output.write(payload)
+        self._answers.output.write(payload)
 
     def answer(self, _: RequestId, payload: bytes) -> None:
-        self._output.write(payload)
+        self._answers.add(payload)
 
     def silence(self, _: RequestId) -> None:
         pass

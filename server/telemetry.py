@@ -11,9 +11,12 @@ from typing import Any
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
+from codesynapse.contracts.errors import CodeSynapseError, ServerFull, Unavailable
+
 ALLOWED_FIELDS = frozenset(
     {"event", "level", "timestamp", "method", "status", "code", "tool", "outcome", "count", "kind", "exception", "url"}
 )
+LIBRARY_AGAIN_S = 10.0
 ALLOWED_LABELS = frozenset({"tool", "outcome", "method", "status"})
 
 
@@ -45,23 +48,45 @@ log = structlog.get_logger()
 
 
 class LibraryLogs(logging.Handler):
-    """What a library logs, without its text and its traceback: both may hold what a caller sent."""
+    """What a library logs, without its text and its traceback: both may hold what a caller sent.
+
+    Each line of a library's code speaks once in ten seconds: without a file left, asyncio says so a thousand times.
+    """
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self._spoken: dict[tuple[str, int], tuple[float, int]] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log which library it was, and how severe."""
-        log.warning("library", kind=record.name, code=record.levelname)
+        """Log which library it was, how severe, and how often it was passed over before."""
+        place = (record.pathname, record.lineno)
+        spoken_at, passed_over = self._spoken.get(place, (float("-inf"), 0))
+        if 0 <= record.created - spoken_at < LIBRARY_AGAIN_S:
+            self._spoken[place] = (spoken_at, passed_over + 1)
+            return
+        self._spoken[place] = (record.created, 0)
+        more = {"count": passed_over} if passed_over else {}
+        log.warning("library", kind=record.name, code=record.levelname, **more)
 
 
 def fault(where: str, error: BaseException) -> None:
     """Log that something of ours broke: the kind of exception and where it was raised, never its text.
 
-    The text of a driver's or a parser's exception may hold what a caller sent.
+    The text of a driver's or a parser's exception may hold what a caller sent. What a store names as the cause comes
+    out of a fixed list.
     """
     frame, place = error.__traceback__, "?"
     while frame is not None:
         place = f"{frame.tb_frame.f_code.co_qualname}:{frame.tb_lineno}"
         frame = frame.tb_next
-    log.error(where, kind=type(error).__name__, exception=place)
+    cause = {"code": error.cause} if isinstance(error, Unavailable) and error.cause else {}
+    log.error(where, kind=type(error).__name__, exception=place, **cause)
+
+
+def unanswered(where: str, error: CodeSynapseError) -> None:
+    """Log a refusal if a store is at fault: its caller is told nothing else. A full server is none, nor a caller's."""
+    if isinstance(error, Unavailable) and not isinstance(error, ServerFull):
+        fault(where, error)
 
 
 class Metrics:

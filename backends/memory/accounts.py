@@ -261,6 +261,9 @@ class DictAccounts:
     async def audit_end(self) -> int:
         return len(self._audit)
 
+    async def probe(self) -> None:
+        """Nothing to try: a dict that can be read can be written."""
+
     def _resolve(self, session_id: str, caller: Caller, now_ms: Millis) -> Binding:
         existing = self._bindings.get(session_id)
         try:

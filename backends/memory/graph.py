@@ -125,6 +125,9 @@ class DictSessionMemory:
     async def quotas(self, tenant_id: str) -> Quotas:
         return self.tenants.get(tenant_id, Tenant()).quotas
 
+    async def probe(self) -> None:
+        """Nothing to try: a dict that can be read can be written."""
+
     def takes_vectors(self, scope: Scope, now_ms: Millis) -> bool:
         """Whether vectors of this scope may be stored: not once it was revoked, cleared or expired."""
         if (scope.tenant_id, scope.session_id) in self.revoked:

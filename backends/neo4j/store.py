@@ -4,6 +4,7 @@ import secrets
 
 from codesynapse.backends.neo4j import documents, queries
 from codesynapse.backends.neo4j.connection import Database, Row, Transaction, quietly
+from codesynapse.backends.neo4j.probe import probe
 from codesynapse.contracts.commit import Accepted, Root, Stored, check_commit, check_readable
 from codesynapse.contracts.errors import SessionExpired
 from codesynapse.contracts.identity import Millis
@@ -98,6 +99,9 @@ class Neo4jSessionMemory:
     async def quotas(self, tenant_id: str) -> Quotas:
         rows = await self._database.rows(queries.QUOTAS, {"tenant": tenant_id})
         return documents.quotas_of(rows[0]["quotas"] if rows else None)
+
+    async def probe(self) -> None:
+        await probe(self._database)
 
     async def _sweep(self, row: Row, now_ms: Millis) -> int:
         """Empty one expired scope; 1 unless somebody else just did."""

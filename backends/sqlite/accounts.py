@@ -1,8 +1,9 @@
 """The port `Accounts` in SQLite."""
 
 from codesynapse.backends.sqlite import directory, registry
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
-from codesynapse.backends.sqlite.lane import Connection
+from codesynapse.backends.sqlite.rows import json_array, level_of
 from codesynapse.contracts.accounts import (
     Action,
     AuditRecord,
@@ -34,8 +35,10 @@ WHERE tenant_id = ? ORDER BY created_at_ms, key_id
 """
 _AUDIT = """
 SELECT sequence, at_ms, action, tenant_id, subject_id, target, detail FROM audit
-WHERE sequence > ? ORDER BY sequence LIMIT ?
+WHERE sequence > ? AND action IN (SELECT value FROM json_each(?)) ORDER BY sequence LIMIT ?
 """
+_ACTIONS = json_array(Action)
+"""A newer release on the same file may write others: they are passed over, and must not stop what ends access."""
 _AUDIT_END = "SELECT coalesce(max(sequence), 0) FROM audit"
 
 
@@ -104,7 +107,7 @@ class SqliteAccounts:
             if subject_id is None:
                 return [RepositoryGrant(repository=row[0]) for row in connection.execute(_REPOSITORIES, (tenant_id,))]
             return [
-                RepositoryGrant(repository=name, subject_id=subject_id, level=Level(level))
+                RepositoryGrant(repository=name, subject_id=subject_id, level=level_of(level))
                 for name, level in connection.execute(_GRANTED, (tenant_id, subject_id))
             ]
 
@@ -184,7 +187,7 @@ class SqliteAccounts:
                     detail=detail,
                 )
                 for sequence, at_ms, action, tenant_id, subject_id, target, detail in connection.execute(
-                    _AUDIT, (after, max(limit, 0))
+                    _AUDIT, (after, _ACTIONS, max(limit, 0))
                 )
             ]
 
@@ -196,6 +199,9 @@ class SqliteAccounts:
             return int(end)
 
         return await self._database.ask(work)
+
+    async def probe(self) -> None:
+        await self._database.probe()
 
     async def _resolved(self, binding: Binding | None, caller: Caller, now_ms: Millis) -> Binding:
         """The binding that a caller may execute under. An expiry that is observed is on the disk before it is told."""

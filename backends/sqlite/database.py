@@ -1,20 +1,19 @@
 """One SQLite file, open: one lane that writes and two that read."""
 
 import asyncio
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from codesynapse.backends.sqlite.connection import Connection, connect
 from codesynapse.backends.sqlite.faults import translated
-from codesynapse.backends.sqlite.lane import Connection, Lane, reading, writing
+from codesynapse.backends.sqlite.lane import Lane, reading, writing
 from codesynapse.backends.sqlite.migrate import prepare
 
 T = TypeVar("T")
-
-STATEMENTS_CACHED = 256
 
 _FOR_ALL = (
     "PRAGMA synchronous = FULL",
@@ -24,6 +23,7 @@ _FOR_ALL = (
 # Secure: what is deleted is overwritten, so that ended memory is in no file. No waiting: the lane looks by itself.
 _FOR_WRITING = ("PRAGMA foreign_keys = ON", "PRAGMA secure_delete = ON", "PRAGMA busy_timeout = 0")
 _FOR_READING = ("PRAGMA query_only = ON",)
+_MARK = "PRAGMA application_id = 0x43534E50"
 
 
 class Database:
@@ -32,11 +32,17 @@ class Database:
     Reads of the registry have a lane of their own: every request waits for one, and none must wait behind a search.
     """
 
-    def __init__(self, connections: tuple[Connection, Connection, Connection], *, deadline_s: float) -> None:
-        writer, registry, graphs = connections
-        self._writer = Lane("sqlite-writer", writer, writing, deadline_s=deadline_s)
-        self._registry = Lane("sqlite-registry", registry, reading, deadline_s=deadline_s)
-        self._graphs = Lane("sqlite-graphs", graphs, reading, deadline_s=deadline_s)
+    def __init__(self, path: Path, *, deadline_s: float) -> None:
+        write = partial(connect, path, *_FOR_ALL, *_FOR_WRITING, patience_s=deadline_s)
+        read = partial(connect, path, *_FOR_ALL, *_FOR_READING, patience_s=deadline_s)
+        self._writer = Lane("sqlite-writer", write, writing, deadline_s=deadline_s)
+        self._registry = Lane("sqlite-registry", read, reading, deadline_s=deadline_s)
+        self._graphs = Lane("sqlite-graphs", read, reading, deadline_s=deadline_s, share=1)
+
+    async def connected(self) -> None:
+        """Come back once every lane has its connection. Raises StoreFault, StoreBusy."""
+        for lane in (self._writer, self._registry, self._graphs):
+            await lane.run(lambda _: None)
 
     async def write(self, work: Callable[[Connection], T], *, scrubs: bool = False) -> T:
         """The result of a write that is on the disk. scrubs: what it deletes shall be in no file afterwards."""
@@ -46,9 +52,13 @@ class Database:
         """The result of a short read of the registry, of a state not older than this call."""
         return await self._registry.run(work)
 
-    async def search(self, work: Callable[[Connection], T]) -> T:
-        """The result of a read of a graph, of a state not older than this call."""
-        return await self._graphs.run(work)
+    async def search(self, tenant_id: str, work: Callable[[Connection], T]) -> T:
+        """The result of a read of a graph, of a state not older than this call. Tenants take turns."""
+        return await self._graphs.run(work, key=tenant_id)
+
+    async def probe(self) -> None:
+        """Write the mark of the file as it is: one page, synced, so that a full or broken disk is found."""
+        await self.write(lambda connection: connection.execute(_MARK).close())
 
     async def close(self) -> None:
         """Finish what was accepted. The last connection to close leaves the file alone, without its log."""
@@ -62,34 +72,17 @@ class Database:
 @asynccontextmanager
 async def open_database(path: Path, *, deadline_s: float) -> AsyncIterator[Database]:
     """The database in this file, made if it is missing. Raises StoreFault, StoreBusy."""
-    connections = await asyncio.to_thread(_connect, path, deadline_s)
-    database = Database(connections, deadline_s=deadline_s)
+    await asyncio.to_thread(_prepare, path, deadline_s)
+    database = Database(path, deadline_s=deadline_s)
     try:
+        await database.connected()
         yield database
     finally:
         await database.close()
 
 
-def _connect(path: Path, deadline_s: float) -> tuple[Connection, Connection, Connection]:
-    """The connections of the three lanes. Blocks."""
-    opened: list[Connection] = []
+def _prepare(path: Path, deadline_s: float) -> None:
     try:
         prepare(path, time.monotonic() + deadline_s)
-        for pragmas in (_FOR_WRITING, _FOR_READING, _FOR_READING):
-            connection = sqlite3.connect(
-                path,
-                timeout=deadline_s,
-                isolation_level=None,
-                check_same_thread=False,
-                cached_statements=STATEMENTS_CACHED,
-            )
-            opened.append(connection)
-            for pragma in (*_FOR_ALL, *pragmas):
-                connection.execute(pragma)
     except Exception as error:
-        for connection in opened:
-            with suppress(sqlite3.Error):
-                connection.close()
         raise translated(error) from error
-    writer, registry, graphs = opened
-    return writer, registry, graphs

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from codesynapse.backends.sqlite.lane import Connection
+from codesynapse.backends.sqlite.connection import Connection
+from codesynapse.backends.sqlite.rows import level_of, quotas_of
 from codesynapse.contracts.accounts import Action, KeyRecord, Level
 from codesynapse.contracts.errors import AlreadyExists, NotFound
 from codesynapse.contracts.identity import Millis, require_id
@@ -42,8 +43,6 @@ INSERT INTO keys (key_hash, key_id, tenant_id, subject_id, created_at_ms, revoke
 _KEY = "SELECT subject_id, revoked_at_ms FROM keys WHERE tenant_id = ? AND key_id = ?"
 _REVOKE_KEY = "UPDATE keys SET revoked_at_ms = ? WHERE tenant_id = ? AND key_id = ?"
 
-_quotas = msgspec.json.Decoder(Quotas).decode
-
 
 def note(
     connection: Connection,
@@ -65,7 +64,7 @@ def organization(connection: Connection, tenant_id: str) -> tuple[bool, Quotas]:
     if row is None:
         raise NotFound(field="organization")
     suspended, quotas = row
-    return bool(suspended), Quotas() if quotas is None else _quotas(quotas)
+    return bool(suspended), quotas_of(quotas)
 
 
 def create_organization(connection: Connection, tenant_id: str, now_ms: Millis) -> None:
@@ -149,7 +148,7 @@ def set_grant(
 def grant(connection: Connection, tenant_id: str, subject_id: str, repository: str) -> Level | None:
     """What a user may do on a repository."""
     row = connection.execute(_GRANT, (tenant_id, subject_id, repository)).fetchone()
-    return None if row is None else Level(row[0])
+    return None if row is None else level_of(row[0])
 
 
 def create_key(connection: Connection, record: KeyRecord, key_hash: str, now_ms: Millis) -> None:

@@ -4,8 +4,9 @@ from contextlib import suppress
 
 import msgspec
 
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
-from codesynapse.backends.sqlite.lane import Connection
+from codesynapse.backends.sqlite.rows import content_of_row, outcome_of, quotas_of
 from codesynapse.contracts.commit import Accepted, Root, Stored, check_commit, check_readable
 from codesynapse.contracts.errors import SessionExpired, Unavailable
 from codesynapse.contracts.identity import Millis
@@ -17,7 +18,6 @@ from codesynapse.contracts.memory import (
     Revision,
     Scope,
     Snapshot,
-    content_of,
 )
 from codesynapse.contracts.quotas import Quotas, Usage
 
@@ -66,9 +66,6 @@ _SET_QUOTAS = """
 INSERT INTO tenants (tenant_id, quotas) VALUES (?, ?) ON CONFLICT (tenant_id) DO UPDATE SET quotas = excluded.quotas
 """
 
-_outcome = msgspec.json.Decoder(Outcome).decode
-_quotas = msgspec.json.Decoder(Quotas).decode
-
 
 class SqliteSessionMemory:
     """The port `SessionMemory`."""
@@ -78,7 +75,7 @@ class SqliteSessionMemory:
 
     async def load(self, scope: Scope, *, now_ms: Millis) -> Snapshot:
         try:
-            return await self._database.search(lambda connection: _load(connection, scope, now_ms))
+            return await self._database.search(scope.tenant_id, lambda connection: _load(connection, scope, now_ms))
         except SessionExpired:
             await self._forget(scope)
             raise
@@ -118,7 +115,7 @@ class SqliteSessionMemory:
             return _kept(connection, scope_id, commit_id)
 
         try:
-            return await self._database.search(work)
+            return await self._database.search(scope.tenant_id, work)
         except SessionExpired:
             await self._forget(scope)
             raise
@@ -149,7 +146,10 @@ class SqliteSessionMemory:
         await self._database.write(lambda connection: connection.execute(_SET_QUOTAS, (tenant_id, text)))
 
     async def quotas(self, tenant_id: str) -> Quotas:
-        return await self._database.search(lambda connection: _tenant(connection, tenant_id)[2])
+        return await self._database.search(tenant_id, lambda connection: _tenant(connection, tenant_id)[2])
+
+    async def probe(self) -> None:
+        await self._database.probe()
 
     async def _forget(self, scope: Scope) -> None:
         """Remove what an expired scope held. It is refused in any case, so a busy store leaves this to the sweep."""
@@ -166,7 +166,7 @@ class SqliteSessionMemory:
 
         with suppress(Unavailable):
             # Asked first: whoever knocks at an expired session again and again must not occupy the writer.
-            if await self._database.search(holds):
+            if await self._database.search(scope.tenant_id, holds):
                 await self._database.write(work, scrubs=True)
 
 
@@ -179,7 +179,7 @@ def _load(connection: Connection, scope: Scope, now_ms: Millis) -> Snapshot:
     if root is None:
         return Snapshot(scope=scope)
     row = connection.execute(_DOCUMENT, (scope_id,)).fetchone()
-    entities, facts = ((), ()) if row is None else content_of(row[0])
+    entities, facts = ((), ()) if row is None else content_of_row(row[0])
     return Snapshot(
         scope=scope,
         revision=root.revision,
@@ -217,12 +217,12 @@ def _tenant(connection: Connection, tenant_id: str) -> tuple[int, int, Quotas]:
     if row is None:
         return 0, 0, Quotas()
     roots, live_facts, quotas = row
-    return roots, live_facts, Quotas() if quotas is None else _quotas(quotas)
+    return roots, live_facts, quotas_of(quotas)
 
 
 def _kept(connection: Connection, scope_id: int | None, commit_id: CommitId) -> Committed | None:
     row = connection.execute(_COMMIT, (scope_id, commit_id)).fetchone()
-    return None if row is None else Committed(revision=row[0], outcome=_outcome(row[1]))
+    return None if row is None else Committed(revision=row[0], outcome=outcome_of(row[1]))
 
 
 def _stored(connection: Connection, scope: Scope, commit_id: CommitId) -> tuple[int | None, Stored]:

@@ -9,17 +9,19 @@ import asyncio
 import sqlite3
 import threading
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from codesynapse.backends.sqlite.faults import is_busy, pause, translated
-from codesynapse.contracts.errors import StoreBusy
+from codesynapse.backends.sqlite.connection import Connection
+from codesynapse.backends.sqlite.faults import is_busy, late, pause, translated
+from codesynapse.backends.sqlite.turns import Turns
+from codesynapse.contracts.errors import CodeSynapseError, StoreBusy, StoreFault
 
 T = TypeVar("T")
-Connection = sqlite3.Connection
 
 BATCH_MAX = 64
 SCRUBS_MAX = 20
@@ -27,11 +29,15 @@ SCRUBS_MAX = 20
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One piece of work and its outcome. due: on the monotonic clock. scrubs: whether it removes content for good."""
+    """One piece of work and its outcome.
+
+    due: on the monotonic clock. key: whose it is. scrubs: whether it removes content for good.
+    """
 
     work: Callable[[Connection], Any]
     future: "asyncio.Future[Any]"
     due: float
+    key: str
     scrubs: bool = False
     result: Any = None
     error: Exception | None = None
@@ -41,27 +47,38 @@ Transact = Callable[[Connection, Sequence[Job]], None]
 
 
 class Lane:
-    """One thread, one connection, one queue. Made and used on one event loop; the connection is its own from then on.
+    """One thread, one connection, one queue. Made and used on one event loop.
 
-    transact: runs a batch in one transaction and leaves each job's outcome in it.
+    connect: opens the connection, and another one after a fault. transact: runs a batch in one transaction and leaves
+    each job's outcome in it. share: how many jobs of one key a batch may hold; the next key has its turn then.
     """
 
-    def __init__(self, name: str, connection: Connection, transact: Transact, *, deadline_s: float) -> None:
-        self._connection = connection
+    def __init__(
+        self,
+        name: str,
+        connect: Callable[[], Connection],
+        transact: Transact,
+        *,
+        deadline_s: float,
+        share: int = BATCH_MAX,
+    ) -> None:
+        self._connect = connect
+        self._connection: Connection | None = None
         self._transact = transact
         self._deadline_s = deadline_s
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._turns: Turns[Job] = Turns(share=share)
         self._closed = False
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
 
-    async def run(self, work: Callable[[Connection], T], *, scrubs: bool = False) -> T:
+    async def run(self, work: Callable[[Connection], T], *, key: str = "", scrubs: bool = False) -> T:
         """The result of a job. Cancelled before its turn it never runs; after that it is whole."""
         if self._closed:
             raise StoreBusy
         future: asyncio.Future[T] = self._loop.create_future()
-        self._queue.put(Job(work, future, time.monotonic() + self._deadline_s, scrubs))
+        self._queue.put(Job(work, future, time.monotonic() + self._deadline_s, key, scrubs))
         return await future
 
     def stop(self) -> None:
@@ -75,34 +92,46 @@ class Lane:
         self._thread.join()
 
     def _serve(self) -> None:
-        stopping = False
-        while not stopping:
-            jobs, stopping = self._next_batch()
-            if jobs:
-                self._run(jobs)
-        with suppress(sqlite3.Error):
-            self._connection.close()
+        running = True
+        while running or self._turns:
+            running = running and self._accept()
+            if self._turns:
+                self._run(self._turns.take(BATCH_MAX))
+        self._disconnect()
 
-    def _next_batch(self) -> tuple[list[Job], bool]:
-        """Whatever waits, at most `BATCH_MAX`, and whether it is the last."""
-        jobs: list[Job] = []
-        job = self._queue.get()
+    def _accept(self) -> bool:
+        """Line up whatever was asked for, waiting if there is nothing to do; whether more may come."""
         with suppress(Empty):
-            while job is not None:
-                jobs.append(job)
-                if len(jobs) == BATCH_MAX:
-                    break
-                job = self._queue.get_nowait()
-        return jobs, job is None
+            while True:
+                job = self._queue.get(block=not self._turns)
+                if job is None:
+                    return False
+                self._turns.add(job.key, job)
+        return True
 
     def _run(self, jobs: list[Job]) -> None:
         try:
+            if self._connection is None:
+                self._connection = self._connect()
             self._transact(self._connection, jobs)
         except Exception as error:  # The edge of the thread: it must live on, whatever a batch died of.
             _fail(jobs, error)
+        if any(_is_unforeseen(job.error) for job in jobs) or not self._is_clean():
+            self._disconnect()
         # A loop that is gone has nobody left who waits.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(_answer, jobs)
+
+    def _is_clean(self) -> bool:
+        """Whether the connection is outside any transaction, so that the next one begins at the newest state."""
+        return self._connection is None or not self._connection.in_transaction
+
+    def _disconnect(self) -> None:
+        """Close the connection; the next batch opens another. What a fault has left in it, nobody can know."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
 
 
 def reading(connection: Connection, jobs: Sequence[Job]) -> None:
@@ -111,6 +140,7 @@ def reading(connection: Connection, jobs: Sequence[Job]) -> None:
     try:
         for job in jobs:
             if not job.future.cancelled():
+                connection.due = job.due
                 _attempt(connection, job)
     finally:
         _roll_back(connection)
@@ -152,9 +182,14 @@ def _begin(connection: Connection, jobs: Sequence[Job]) -> Sequence[Job]:
 
 def _attempt(connection: Connection, job: Job) -> None:
     try:
+        if connection.due <= time.monotonic():
+            raise late()
         job.result = job.work(connection)
     except Exception as error:  # The edge of a job: its caller gets it, its neighbours do not.
         job.error = translated(error)
+        _let_go(error)
+    finally:
+        connection.rest()
 
 
 def _attempt_apart(connection: Connection, job: Job) -> None:
@@ -188,6 +223,22 @@ def _roll_back(connection: Connection) -> None:
 def _fail(jobs: Sequence[Job], error: Exception) -> None:
     for job in jobs:
         job.error = translated(error)
+    _let_go(error)
+
+
+def _let_go(error: BaseException) -> None:
+    """Free what the frames of an error hold. It is kept for its caller, and rows and cursors shall not be."""
+    told: set[int] = set()
+    each: BaseException | None = error
+    while each is not None and id(each) not in told:
+        told.add(id(each))
+        traceback.clear_frames(each.__traceback__)
+        each = each.__context__ if each.__cause__ is None else each.__cause__
+
+
+def _is_unforeseen(error: Exception | None) -> bool:
+    """Whether an error is neither the law's refusal nor a busy store."""
+    return error is not None and (isinstance(error, StoreFault) or not isinstance(error, CodeSynapseError))
 
 
 def _answer(jobs: Sequence[Job]) -> None:

@@ -5,11 +5,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from codesynapse.backends.sqlite.lane import Connection
-from codesynapse.backends.sqlite.rows import entity_row, fact_row, json_array
+from codesynapse.backends.sqlite.connection import Connection
+from codesynapse.backends.sqlite.rows import entity_row, fact_row, json_array, outcome_of, quotas_of
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.memory import COMMITS_KEPT, CommitId, Committed, Entity, Fact, Outcome, Revision
-from codesynapse.contracts.quotas import Quotas
 from codesynapse.contracts.repository import (
     RepositoryChange,
     RepositoryScope,
@@ -58,9 +57,6 @@ _FACT_ROW = "SELECT id FROM facts WHERE graph_id = ? AND fact_id = ?"
 _DROP_TERMS = "DELETE FROM terms WHERE fact = ?"
 _WRITE_TERM = "INSERT INTO terms (graph_id, term, fact, occurrences) VALUES (?, ?, ?, ?)"
 
-_outcome = msgspec.json.Decoder(Outcome).decode
-_quotas = msgspec.json.Decoder(Quotas).decode
-
 
 def graph_at(connection: Connection, scope: RepositoryScope) -> tuple[int | None, Revision]:
     """The row of a repository and its revision; None and 0 before the first commit. Raises StoreBusy half restored."""
@@ -73,7 +69,7 @@ def graph_at(connection: Connection, scope: RepositoryScope) -> tuple[int | None
 def kept(connection: Connection, graph: int | None, commit_id: CommitId) -> Committed | None:
     """The result of one of the newest commits."""
     row = connection.execute(_COMMIT, (graph, commit_id)).fetchone()
-    return None if row is None else Committed(revision=row[0], outcome=_outcome(row[1]))
+    return None if row is None else Committed(revision=row[0], outcome=outcome_of(row[1]))
 
 
 def commit_change(
@@ -127,7 +123,7 @@ def _stored(
         facts=live_facts,
         entities=entities,
         present_entities=frozenset(row[0] for row in connection.execute(_PRESENT, (graph, json_array(named)))),
-        quotas=Quotas() if quotas is None else _quotas(quotas[0]),
+        quotas=quotas_of(None if quotas is None else quotas[0]),
     )
 
 

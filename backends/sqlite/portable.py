@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
-from codesynapse.backends.sqlite.lane import Connection
 from codesynapse.backends.sqlite.planting import write_entity, write_fact
 from codesynapse.backends.sqlite.rows import entity_of, fact_of
 from codesynapse.contracts.errors import AlreadyExists
@@ -32,6 +32,9 @@ from codesynapse.contracts.repository import RESTORING, RepositoryScope
 from codesynapse.contracts.scanning import LAST, Batch, Stage, grouped, parts_of, position_of, walk
 
 # --- Reading: each statement takes the key that it begins behind, and a limit. --------------------------------------
+
+MOVING = ""
+"""Whose turn it is in the lane of the graphs when all tenants are read: nobody's own."""
 
 _CAPS = """
 SELECT * FROM (
@@ -156,7 +159,7 @@ class SqlitePortable:
                 more = position_of(*rows[-1][:key]) if len(rows) == limit else ""
                 return read(connection, rows), more
 
-            return await self._database.search(work)
+            return await self._database.search(tenant_id or MOVING, work)
 
         return stage
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.directory import note
-from codesynapse.backends.sqlite.lane import Connection
+from codesynapse.backends.sqlite.faults import decoding
+from codesynapse.backends.sqlite.rows import quotas_of
 from codesynapse.contracts.accounts import Action, Caller, Credential, Registration
 from codesynapse.contracts.binding import Binding, RegistryUsage, decide_registration, observed, revoked
 from codesynapse.contracts.errors import SessionExpired, SessionUnknown
@@ -64,8 +64,6 @@ FROM bindings WHERE revoked_at_ms IS NOT NULL AND NOT cleaned ORDER BY revoked_a
 _CLEANED = "UPDATE bindings SET cleaned = 1 WHERE session_id = ? AND revoked_at_ms IS NOT NULL"
 _LAY_TOMBSTONES = "UPDATE bindings SET revoked_at_ms = ?, expired_at_ms = ? WHERE session_id = ?"
 
-_quotas = msgspec.json.Decoder(Quotas).decode
-
 
 class Shown(NamedTuple):
     """What one read says of a key that was shown, and of the session named with it."""
@@ -91,6 +89,7 @@ def by_id(connection: Connection, identity: Identity, key_id: str) -> Any:
     return connection.execute(_BY_ID, bounds).fetchone()
 
 
+@decoding
 def shown(row: Sequence[Any] | None) -> Shown:
     """What a row of `by_hash` or `by_id` means."""
     if row is None:
@@ -176,6 +175,7 @@ def _binding(connection: Connection, session_id: str) -> Binding | None:
     return None if row is None else _binding_of(row)
 
 
+@decoding
 def _binding_of(row: Sequence[Any]) -> Binding:
     session_id, tenant_id, subject_id, registered_at_ms, expires_at_ms, revoked_at_ms, expired_at_ms = row
     return Binding(
@@ -197,7 +197,7 @@ def _usage(connection: Connection, tenant_id: str, now_ms: Millis) -> RegistryUs
 
 def _caps(connection: Connection, tenant_id: str) -> Quotas:
     row = connection.execute(_QUOTAS, (tenant_id,)).fetchone()
-    return Quotas() if row is None or row[0] is None else _quotas(row[0])
+    return quotas_of(None if row is None else row[0])
 
 
 def _note(connection: Connection, action: Action, now_ms: Millis, binding: Binding) -> None:

@@ -5,8 +5,8 @@ from itertools import islice
 
 import msgspec
 
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
-from codesynapse.backends.sqlite.lane import Connection
 from codesynapse.backends.sqlite.planting import commit_change, graph_at, kept
 from codesynapse.backends.sqlite.rows import entity_of, fact_of, is_storable, json_array
 from codesynapse.contracts.identity import Millis
@@ -98,7 +98,7 @@ class SqliteRepositoryGraph:
             facts = [fact_of(row) for row in connection.execute(_OF_PAIRS, (wanted, graph))]
             return _slice(connection, graph, revision, facts, entities)
 
-        return await self._database.search(work)
+        return await self._database.search(scope.tenant_id, work)
 
     async def commit(
         self,
@@ -122,7 +122,7 @@ class SqliteRepositoryGraph:
 
     async def committed(self, scope: RepositoryScope, commit_id: CommitId) -> Committed | None:
         return await self._database.search(
-            lambda connection: kept(connection, graph_at(connection, scope)[0], commit_id)
+            scope.tenant_id, lambda connection: kept(connection, graph_at(connection, scope)[0], commit_id)
         )
 
     async def candidates(
@@ -146,7 +146,7 @@ class SqliteRepositoryGraph:
                 frequencies=frequencies,
             )
 
-        return await self._database.search(work)
+        return await self._database.search(scope.tenant_id, work)
 
     async def find_nodes(
         self, scope: RepositoryScope, query: str, *, after: tuple[str, str] | None, limit: int
@@ -159,7 +159,7 @@ class SqliteRepositoryGraph:
             rows = connection.execute(_FIND_NODES, (graph, *(after or ("", "")), word))
             return list(islice((each for each in map(entity_of, rows) if entity_matches(each, query)), limit))
 
-        return await self._database.search(work) if is_storable(word) else []
+        return await self._database.search(scope.tenant_id, work) if is_storable(word) else []
 
     async def named(self, scope: RepositoryScope, names: Sequence[str]) -> list[Entity]:
         def work(connection: Connection) -> list[Entity]:
@@ -171,7 +171,7 @@ class SqliteRepositoryGraph:
             }
             return [entity_of(row) for row in connection.execute(_NAMED, bounds)]
 
-        return await self._database.search(work)
+        return await self._database.search(scope.tenant_id, work)
 
     async def touching(
         self, scope: RepositoryScope, entities: Sequence[EntityId], *, limit: int, now_ms: Millis
@@ -182,7 +182,7 @@ class SqliteRepositoryGraph:
             facts = list(islice((fact for fact in map(fact_of, rows) if fact.current(now_ms)), limit))
             return _slice(connection, graph, revision, facts)
 
-        return await self._database.search(work)
+        return await self._database.search(scope.tenant_id, work)
 
     async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
         text = msgspec.json.encode(quotas).decode()

@@ -5,19 +5,34 @@ from typing import Any
 
 import msgspec
 
-from codesynapse.contracts.memory import Entity, Fact, Interval
+from codesynapse.backends.sqlite.faults import decoding
+from codesynapse.contracts.accounts import Level
+from codesynapse.contracts.memory import Entity, Fact, Interval, Outcome, content_of
+from codesynapse.contracts.quotas import Quotas
 from codesynapse.contracts.repository import search_text
 
 _aliases = msgspec.json.Decoder(tuple[str, ...]).decode
 _intervals = msgspec.json.Decoder(tuple[Interval, ...]).decode
 
+level_of = decoding(Level)
+content_of_row = decoding(content_of)
+outcome_of = decoding(msgspec.json.Decoder(Outcome).decode)
+_quotas = decoding(msgspec.json.Decoder(Quotas).decode)
 
+
+def quotas_of(text: str | None) -> Quotas:
+    """The caps of a column; the defaults where there are none."""
+    return Quotas() if text is None else _quotas(text)
+
+
+@decoding
 def entity_of(row: Sequence[Any]) -> Entity:
     """The entity of a row (entity_id, name, type, aliases)."""
     identifier, name, type_, aliases = row
     return Entity(id=identifier, name=name, type=type_, aliases=_aliases(aliases))
 
 
+@decoding
 def fact_of(row: Sequence[Any]) -> Fact:
     """The fact of a row (fact_id, subject, predicate, object, functional, recorded_at_ms, source, origin, intervals).
 

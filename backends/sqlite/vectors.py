@@ -3,8 +3,9 @@
 from array import array
 from collections.abc import Sequence
 
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
-from codesynapse.backends.sqlite.lane import Connection
+from codesynapse.backends.sqlite.faults import decoding
 from codesynapse.contracts.errors import Invalid
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.memory import EntityId, Scope
@@ -65,7 +66,7 @@ class SqliteVectorIndex:
             hits = [_hit(scope, query, row) for row in connection.execute(_SEARCH, place)]
             return sorted(hits, key=lambda hit: (-hit.score, hit.entity))[:limit]
 
-        return await self._database.search(work)
+        return await self._database.search(scope.tenant_id, work)
 
     async def drop(self, tenant_id: str, session_id: str, ns: str | None = None) -> int:
         place = {"tenant": tenant_id, "session": session_id, "ns": ns}
@@ -97,6 +98,7 @@ def _row(record: VectorRecord) -> tuple[object, ...]:
     )
 
 
+@decoding
 def _hit(scope: Scope, query: Vector, row: tuple[EntityId, Millis, bytes]) -> VectorHit:
     entity, expires_at_ms, embedding = row
     values = array("d", embedding)

@@ -963,7 +963,10 @@ ROWS: tuple[Requirement, ...] = (
         promise="At the total a principal loses its own finished responses, then gets 503; nobody else loses any.",
         source="product.md, Limits",
         tests=(
-            "tests/server/http/test_live.py::test_room_is_made_of_the_principals_own_responses_and_never_of_anothers",
+            (
+                "tests/server/http/test_live.py::"
+                "test_at_the_total_room_is_made_of_the_principals_own_responses_and_never_of_anothers"
+            ),
             (
                 "tests/integration/test_transport_calls.py::"
                 "test_at_the_budget_of_all_events_calls_are_refused_and_pings_are_not"
@@ -1668,7 +1671,7 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="bridge:new-thread",
-        promise="With `--thread new` the bridge mints one id for its process, and without it none.",
+        promise="With `--thread new` the bridge mints one id for its process and revokes it at the end.",
         source="product.md, Running it",
         tests=(
             (
@@ -1676,6 +1679,8 @@ ROWS: tuple[Requirement, ...] = (
                 "test_an_id_is_made_up_only_on_request_and_only_where_the_runtime_gives_none"
             ),
             "tests/server/bridge/test_run.py::test_a_made_up_id_is_one_for_the_process_and_another_for_the_next",
+            "tests/server/bridge/test_run.py::test_a_session_that_it_made_up_is_revoked_at_the_end",
+            "tests/server/bridge/test_run.py::test_a_session_that_the_runtime_gave_is_never_revoked",
             "tests/integration/test_bridge.py::test_launchers_that_make_up_their_ids_share_no_memory",
         ),
     ),

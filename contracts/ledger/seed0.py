@@ -28,14 +28,14 @@ ROWS: tuple[Requirement, ...] = (
         source="seed 0, Primary session contract; product.md, The two identities",
         tests=(
             (
-                "tests/server/sessions/test_registry.py::"
+                "tests/server/sessions/test_registry_ids.py::"
                 "test_only_the_registry_creates_session_rows_and_passes_its_parameter_on"
             ),
             (
-                "tests/server/sessions/test_registry.py::"
+                "tests/server/sessions/test_registry_ids.py::"
                 "test_the_registrys_id_is_the_callers_parameter_and_is_never_assigned"
             ),
-            "tests/server/sessions/test_registry.py::test_every_caller_of_the_registry_passes_an_id_that_nothing_made",
+            "tests/server/sessions/test_registry_ids.py::test_every_caller_of_the_registry_passes_an_id_that_nothing_made",
         ),
     ),
     Requirement(

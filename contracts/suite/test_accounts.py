@@ -157,6 +157,12 @@ class TestDirectory(OnAccounts):
         assert end >= records[-1].sequence
         assert await user.accounts.audit(after=await user.accounts.audit_end(), limit=10) == []
 
+    async def test_a_probe_leaves_no_record(self, user: User) -> None:
+        start = await user.accounts.audit_end()
+        await user.accounts.probe()
+        assert await actions_since(user.accounts, start, user.tenant_id) == []
+        assert await user.accounts.repositories(user.tenant_id) == []
+
 
 class TestGrants(OnAccounts):
     """A grant is a user's, on one repository of one organisation; without one there is nothing."""

@@ -112,6 +112,8 @@ class Law:
     async def quotas(self, tenant_id: str) -> Quotas:
         return self.caps
 
+    async def probe(self) -> None: ...
+
     def _empty(self, scope: Scope) -> int:
         root, document, commits = self.held[scope]
         self.held[scope] = Held(structs.replace(root, live_facts=0), EMPTY, commits)

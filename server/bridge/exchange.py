@@ -3,8 +3,8 @@
 import asyncio
 import base64
 import io
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
 import aiohttp
@@ -34,6 +34,8 @@ LARGE_BYTES = 512 * 1024
 # The connection never stood, so nothing was sent; with any other fault the request may have run.
 _NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
+
+_Request = AbstractAsyncContextManager[aiohttp.ClientResponse]
 
 Sink = Callable[[bytes], Awaitable[None]]
 
@@ -92,6 +94,7 @@ class Server:
         self._session_id = session_id
         self._http = http
         self._log = log
+        self._asked = False
         self._registered = False
         self._registration = Shared()
         self._renewal = Shared()
@@ -156,17 +159,23 @@ class Server:
             with suppress(Gone, Cut, Unsent):
                 await self._exchange(call)
 
-    async def close(self) -> None:
-        """Say farewell to the transport session."""
+    async def close(self, wait_s: float) -> None:
+        """Say farewell to the transport session, and to a chat session that nobody can use again.
+
+        wait_s: how long the second may take; a server that is stuck in a write should still hear it.
+        """
         self._registration.stop()
         self._renewal.stop()
-        if self.transport is None or not self.transport.id:
-            return
-        call = Call(LISTENING, discard)
-        call.transport = self.transport
-        with suppress(*_BROKEN):
-            async with asyncio.timeout(CLOSE_S), self._http.delete(self._options.url, headers=self._headers(call)):
-                pass
+        farewells: list[Coroutine[Any, Any, None]] = []
+        if self.transport is not None and self.transport.id:
+            call = Call(LISTENING, discard)
+            call.transport = self.transport
+            goodbye: _Request = self._http.delete(self._options.url, headers=self._headers(call))
+            farewells.append(_said(goodbye, CLOSE_S))
+        if self._options.mints and self._asked and self.ended is None:
+            # Its id dies with this process. Left alone it would count as active for days, and lock others out.
+            farewells.append(_said(self._post(f"{sessions_url(self._options.url)}/revoke"), wait_s))
+        await asyncio.gather(*farewells)
 
     async def _after_loss(self, call: Call) -> None:
         """The transport session is gone: a tool call that the server had taken is lost, all else goes out again."""
@@ -224,18 +233,23 @@ class Server:
             await self._registration.run(self._post_registration)
 
     async def _post_registration(self) -> None:
+        self._asked = True
         try:
-            async with self._http.post(
-                sessions_url(self._options.url),
-                data=msgspec.json.encode({"session_id": self._session_id}),
-                headers={**self._credential(), "Content-Type": "application/json"},
-                allow_redirects=False,
-            ) as response:
+            async with self._post(sessions_url(self._options.url)) as response:
                 if response.status not in (200, 201):
                     raise await self._refusal(response)
                 self._registered = True
         except _BROKEN as error:
             raise Unsent(unreachable(type(error).__name__)) from None
+
+    def _post(self, url: str) -> _Request:
+        """A request of REST about the chat session."""
+        return self._http.post(
+            url,
+            data=msgspec.json.encode({"session_id": self._session_id}),
+            headers={**self._credential(), "Content-Type": "application/json"},
+            allow_redirects=False,
+        )
 
     def _credential(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._options.api_key}"}
@@ -350,6 +364,13 @@ def header_safe(value: str) -> str:
     """A value as a header may carry it: itself, or the protocol's Base64 form (mcp.md, N13)."""
     plain = value.isascii() and value.isprintable() and value == value.strip() and not value.startswith("=?base64?")
     return value if plain else f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
+async def _said(farewell: _Request, wait_s: float) -> None:
+    """Send it. Whether it was heard changes nothing any more."""
+    with suppress(*_BROKEN):
+        async with asyncio.timeout(wait_s), farewell:
+            pass
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

@@ -34,6 +34,11 @@ class BridgeOptions(Struct, frozen=True, kw_only=True):
     finish_s: float = 1.2
     line_max_bytes: int = 4 * 1024 * 1024
 
+    @property
+    def mints(self) -> bool:
+        """Whether the launcher makes up the id itself, so that nobody else can ever know it."""
+        return not self.session_id
+
 
 def check(options: BridgeOptions) -> str:
     """The session id to execute under. Raises Misconfigured.

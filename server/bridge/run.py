@@ -8,7 +8,7 @@ from typing import BinaryIO, TextIO
 
 import aiohttp
 
-from codesynapse.server.bridge.exchange import Call, Server
+from codesynapse.server.bridge.exchange import CLOSE_S, Call, Server
 from codesynapse.server.bridge.lines import Message, error_line, id_of, parse
 from codesynapse.server.bridge.options import BridgeOptions, Misconfigured, check
 from codesynapse.server.bridge.pipes import Output, read_lines
@@ -88,13 +88,15 @@ class Bridge:
             self._gate = task
 
     async def finish(self, wait_s: float) -> None:
-        """Wait for what is in flight, answer for the rest, and leave the server."""
+        """Wait for what is in flight, answer for the rest, and leave the server, with the time that is left."""
+        loop = asyncio.get_running_loop()
+        ends_s = loop.time() + wait_s + CLOSE_S
         if self._running:
             await asyncio.wait(self._running.values(), timeout=wait_s)
         await _cancelled(list(self._running.values()))
         if self._listening is not None:
             await _cancelled([self._listening])
-        await self._server.close()
+        await self._server.close(max(CLOSE_S, ends_s - loop.time()))
 
     async def _serve(self, call: Call, gate: asyncio.Task[None] | None) -> None:
         try:

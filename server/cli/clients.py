@@ -9,12 +9,15 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 from msgspec import Struct
 
+from codesynapse.contracts.accounts import key_hash
 from codesynapse.server.cli.findings import Finding, ok, problem, warning
 from codesynapse.server.settings import Settings
 
 SESSION_HEADER = "x-codesynapse-session"
 PARENT_HEADER = "x-codesynapse-parent-session"
+MINTED = "the session of each process ends with it; after a crash it counts as active for seven days"
 SHARED = "all chats would share this session, and it ends after seven days"
+NO_KEY = "is no key, such as the dots of an example; make one: codesynapse key create"
 COMMANDS = ("bridge", "stdio")
 
 
@@ -63,10 +66,16 @@ def check_client_file(path: Path) -> list[Finding]:
             if "codesynapse" in name.lower():
                 findings.append(problem(check, "is not an entry with a command or a url, and texts beside them"))
             continue
-        findings += list(_faults(check, entry)) or [ok(check, "is complete")]
+        findings += list(_faults(check, entry)) or [ok(check, _complete(entry))]
     if any(entry is not None and entry.holds_key for entry in ours.values()) and _open_to_others(path):
         findings.append(warning("client file", "holds a key and other users can read it; chmod 600"))
     return findings or [warning("client file", "names no codesynapse server; see the example in the README")]
+
+
+def _complete(entry: Entry) -> str:
+    """That nothing is missing, and what becomes of sessions that the launcher makes up."""
+    minted = bool(entry.command) and not entry.env.get("CODESYNAPSE_SESSION_ID")
+    return f"is complete; {MINTED}" if minted else "is complete"
 
 
 def _entry(raw: msgspec.Raw) -> Entry | None:
@@ -99,6 +108,8 @@ def _command_faults(check: str, entry: Entry) -> Iterator[Finding]:
         return
     if not entry.env.get("CODESYNAPSE_API_KEY"):
         yield problem(check, "CODESYNAPSE_API_KEY is missing in its env; the program then refuses to start")
+    elif not _keylike(entry.env["CODESYNAPSE_API_KEY"]):
+        yield problem(check, f"CODESYNAPSE_API_KEY in its env {NO_KEY}")
     yield from _environment_faults(check, entry, used)
     if used == "bridge":
         url = _option(entry.args, "--url")
@@ -132,8 +143,11 @@ def _url_faults(check: str, text: str) -> Iterator[Finding]:
 
 
 def _header_faults(check: str, headers: Mapping[str, str]) -> Iterator[Finding]:
-    if not headers.get("authorization", "").startswith("Bearer "):
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    if scheme != "Bearer":
         yield problem(check, 'the header Authorization with "Bearer " and the key is missing')
+    elif not _keylike(key):
+        yield problem(check, f"the key in its header Authorization {NO_KEY}")
     session, parent = headers.get(SESSION_HEADER, ""), headers.get(PARENT_HEADER, "")
     if not session:
         yield problem(check, "a url without X-CodeSynapse-Session reaches no tool; use bridge with --thread new")
@@ -143,6 +157,11 @@ def _header_faults(check: str, headers: Mapping[str, str]) -> Iterator[Finding]:
         yield problem(check, "the header X-CodeSynapse-Parent-Session is missing; it must equal the session's")
     elif session != parent:
         yield problem(check, "X-CodeSynapse-Parent-Session must equal X-CodeSynapse-Session")
+
+
+def _keylike(value: str) -> bool:
+    """Whether it can be a key; what the client fills in can."""
+    return _varies(value) or key_hash(value) is not None
 
 
 def _varies(value: str) -> bool:

@@ -18,6 +18,7 @@ from codesynapse.server.cli.clients import check_client_file
 from codesynapse.server.cli.findings import Finding, ok, problem, report, warning
 from codesynapse.server.cli.probing import WAIT_S, check_graph
 from codesynapse.server.cli.reach import check_credential, check_server
+from codesynapse.server.cli.stores import with_cause
 from codesynapse.server.settings import Settings, SettingsError, load, masked_url
 from codesynapse.server.telemetry import configure_logging
 
@@ -103,9 +104,11 @@ async def check_stores(settings: Settings, ports: Ports, *, graph: bool = True) 
     moment = Millis(0)  # Nothing ended before it, so there is nothing to sweep.
     await ports.accounts.audit_end()
     await ports.accounts.cleanups_owed(limit=1)
+    await ports.accounts.probe()
     if graph:
         await ports.session_memory.quotas(NOBODY)
         await ports.session_memory.sweep(now_ms=moment, limit=1)
+        await ports.session_memory.probe()
         if ports.vectors is not None:
             await ports.vectors.sweep(now_ms=moment, limit=1)
     schema = await asyncio.to_thread(_schema, settings) if "sqlite" in (settings.graph, settings.accounts) else ""
@@ -135,4 +138,4 @@ def _store_advice(error: CodeSynapseError) -> str:
         return "the database was written by a newer release; install that release, or restore a backup of before"
     if isinstance(error, StoreFault) and error.field == "path":
         return f"the database must be {error.limit}; move what is there, or set CODESYNAPSE_HOME"
-    return f"cannot be used: {error.message}"
+    return f"cannot be used: {with_cause(error)}"

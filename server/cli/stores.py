@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from codesynapse.contracts.errors import CodeSynapseError
+from codesynapse.contracts.errors import CodeSynapseError, Unavailable
 from codesynapse.server.app import Services, compose, open_ports
 from codesynapse.server.settings import Settings, SettingsError, load
 from codesynapse.server.telemetry import configure_logging
@@ -48,7 +48,7 @@ def command(work: Callable[..., Awaitable[R]]) -> Callable[..., R]:
             sys.exit(2)
         except CodeSynapseError as error:
             error.field = said_as(click.get_current_context(), error.field)
-            click.echo(error.message, err=True)
+            click.echo(with_cause(error), err=True)
             sys.exit(1)
 
     return run
@@ -64,6 +64,12 @@ def said_as(context: click.Context, field: str | None) -> str | None:
             is_option = isinstance(parameter, click.Option)
             return parameter.opts[0] if is_option else parameter.human_readable_name
     return field
+
+
+def with_cause(error: CodeSynapseError) -> str:
+    """The message of an error, and what a store names as its cause: whoever runs commands may know."""
+    cause = error.cause if isinstance(error, Unavailable) else None
+    return error.message if cause is None else f"{error.message} Cause: {cause}."
 
 
 async def _awaited(work: Awaitable[R]) -> R:

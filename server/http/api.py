@@ -13,9 +13,9 @@ from codesynapse.contracts.errors import Invalid
 from codesynapse.contracts.identity import Execution
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.server.clock import Clock, rfc3339
-from codesynapse.server.http.requests import OFF_LOOP_BYTES, authorize, body_of, execution
+from codesynapse.server.http.requests import authorize, body_of, execution
 from codesynapse.server.limits import Limits
-from codesynapse.server.mcp.messages import ProtocolError, check_depth
+from codesynapse.server.mcp.messages import OFF_LOOP_BYTES, ProtocolError, check_depth
 from codesynapse.server.memory.engine import SessionEngine
 from codesynapse.server.memory.recall import Recall
 from codesynapse.server.memory.views import Cleared, Source, TripleInput, triples_of

@@ -5,6 +5,7 @@ import asyncio
 from aiohttp import web
 from aiohttp_sse import EventSourceResponse
 
+from codesynapse.server.http.guard import readable
 from codesynapse.server.http.live import Live
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.stream import Stream
@@ -65,9 +66,7 @@ class Follower:
             ping_interval=self._limits.heartbeat_ms / 1000,
         )
         response.headers["Cache-Control"] = "no-cache, no-transform"
-        if "Origin" in self._request.headers:
-            response.headers["Access-Control-Allow-Origin"] = self._request.headers["Origin"]
-            response.headers["Vary"] = "Origin"
+        response.headers.update(readable(self._request))
         return response
 
     async def _send_all(self, response: EventSourceResponse, position: int) -> None:
@@ -81,6 +80,7 @@ class Follower:
             self._sending_since = asyncio.get_running_loop().time()
             if self._stream.finished:
                 await response.write_eof(text.encode("ascii"))
+                self._live.log.written(self._stream)
                 return
             if text:
                 await response.write(text.encode("ascii"))

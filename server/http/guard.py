@@ -1,8 +1,8 @@
 """Before anything else: Origin and Host of every request, and a JSON answer for every refusal."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
-from urllib.parse import urlsplit
 
 import msgspec
 from aiohttp import web
@@ -12,11 +12,16 @@ from codesynapse.contracts.errors import CodeSynapseError, HostRefused, OriginRe
 from codesynapse.server.http.errors import headers_of, status_of
 from codesynapse.server.mcp.errors import refusal, refusal_bytes
 from codesynapse.server.settings import Settings
-from codesynapse.server.telemetry import Metrics, fault
+from codesynapse.server.telemetry import Metrics, fault, unanswered
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 MCP_PATHS = ("/mcp", "/mcp/")
+EXPOSED = "Mcp-Session-Id, Retry-After, X-CodeSynapse-Session-Expires"
+# Strict, and no parser of URLs: those find a host in what no browser sends, behind user names and before paths.
+_NAME = r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?"
+_host = re.compile(_NAME, re.ASCII).fullmatch
+_origin = re.compile("https?://" + _NAME, re.ASCII).fullmatch
 
 
 class Guard:
@@ -30,8 +35,8 @@ class Guard:
 
     def check(self, request: web.Request) -> None:
         """Raises OriginRefused and HostRefused."""
-        origin = request.headers.get("Origin")
-        if origin is not None and not self.allows_origin(origin):
+        origins = request.headers.getall("Origin", ())
+        if len(origins) > 1 or not all(self.allows_origin(each) for each in origins):
             raise OriginRefused(field="Origin")
         if not self._any_host and _host_name(request.headers.get("Host", "")) not in self._hosts:
             raise HostRefused(field="Host")
@@ -40,21 +45,14 @@ class Guard:
         """Whether a browser's page of this origin may ask; `null` never may."""
         if origin.lower() in self._origins:
             return True
-        if not origin.isascii():
-            return False  # It is repeated in a header of the answer, which could not hold it.
-        try:
-            parts = urlsplit(origin.lower())
-            return parts.scheme in ("http", "https") and parts.hostname in LOOPBACK
-        except ValueError:
-            return False
+        found = _origin(origin.lower())
+        return found is not None and (found[1] or found[2]) in LOOPBACK
 
 
 def _host_name(host: str) -> str:
-    """A Host header without its port, in lower case."""
-    try:
-        return urlsplit(f"//{host.lower()}").hostname or ""
-    except ValueError:
-        return ""
+    """A Host header without its port, in lower case; empty where it is not a name and a port alone."""
+    found = _host(host.lower())
+    return "" if found is None else found[1] or found[2]
 
 
 def refused(error: CodeSynapseError, *, protocol: bool) -> web.Response:
@@ -75,12 +73,15 @@ def middleware(guard: Guard, metrics: Metrics) -> Middleware:
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+        allowed = False
         try:
             guard.check(request)
+            allowed = True
             if request.method == "OPTIONS" and "Origin" in request.headers:
                 return _preflight(request)
             response = await handler(request)
         except CodeSynapseError as error:
+            unanswered("request_unanswered", error)
             response = refused(error, protocol=request.path in MCP_PATHS)
         except web.HTTPException as error:
             response = _http(error)
@@ -90,7 +91,8 @@ def middleware(guard: Guard, metrics: Metrics) -> Middleware:
             fault("request_failed", error)
             response = plain(500, "internal", CodeSynapseError().message)
         metrics.request(_known(request.method), response.status)
-        _allow_reading(request, response)
+        if allowed and not response.prepared:  # A stream has sent its headers by then, and set them itself.
+            response.headers.update(readable(request))
         return response
 
     return guarded
@@ -121,9 +123,12 @@ def _preflight(request: web.Request) -> web.Response:
     )
 
 
-def _allow_reading(request: web.Request, response: web.StreamResponse) -> None:
-    """Let an allowed origin's page read the answer; a stream has sent its headers by then, and set them itself."""
-    if "Origin" in request.headers and not response.prepared and response.status != 403:
-        response.headers["Access-Control-Allow-Origin"] = request.headers["Origin"]
-        response.headers["Access-Control-Expose-Headers"] = "Mcp-Session-Id"
-        response.headers["Vary"] = "Origin"
+def readable(request: web.Request) -> dict[str, str]:
+    """The headers that let an allowed origin's page read the answer, whatever it says."""
+    if "Origin" not in request.headers:
+        return {}
+    return {
+        "Access-Control-Allow-Origin": request.headers["Origin"],
+        "Access-Control-Expose-Headers": EXPOSED,
+        "Vary": "Origin",
+    }

@@ -12,14 +12,17 @@ from collections.abc import Coroutine
 from typing import Any, Protocol
 
 from codesynapse.contracts.accounts import ENDING, Action, AuditRecord, Caller
-from codesynapse.contracts.errors import ServerFull, TooManyCalls, TooManyTransports, TransportUnknown
+from codesynapse.contracts.errors import EventsFull, ServerFull, TooManyCalls, TooManyTransports, TransportUnknown
 from codesynapse.contracts.identity import Cancellation, Millis
+from codesynapse.server.clock import Clock
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.connection import Connection
 from codesynapse.server.mcp.messages import RequestId
 from codesynapse.server.mcp.stream import Budget, EventLog, Stream
 
 Principal = tuple[str, str]
+SHARES = 4
+"""One principal may keep one of so many parts of all events, so that none can use up everybody's."""
 
 
 class Call:
@@ -55,7 +58,7 @@ class Reader(Protocol):
 class Live:
     """One protocol session. It belongs to the credential that opened it."""
 
-    def __init__(self, caller: Caller, connection: Connection, log: EventLog, now_ms: Millis) -> None:
+    def __init__(self, caller: Caller, connection: Connection, log: EventLog, clock: Clock) -> None:
         self.id = secrets.token_urlsafe(32)
         self.caller = caller
         self.connection = connection
@@ -63,7 +66,8 @@ class Live:
         self.calls: list[Call] = []
         self.followers: dict[str, Reader] = {}
         self.standalone: Stream | None = None
-        self.used_at_ms = now_ms
+        self._clock = clock
+        self.used_at_ms = clock()
         self.deadline_ms: Millis | None = None
         self.closed = False
 
@@ -76,9 +80,9 @@ class Live:
         """Whether nothing runs and nobody listens."""
         return not self.calls and not self.followers
 
-    def touch(self, now_ms: Millis) -> None:
-        """It was used."""
-        self.used_at_ms = now_ms
+    def touch(self) -> None:
+        """It was used, or its use ends now: who is cut off has all the idle time to come back."""
+        self.used_at_ms = self._clock()
 
     def follow(self, stream: Stream, reader: Reader) -> None:
         """Attach a reader to a stream; one that was there already is half-dead and must go."""
@@ -91,11 +95,13 @@ class Live:
         """Detach a reader, if it is still this one."""
         if self.followers.get(stream.id) is reader:
             del self.followers[stream.id]
+            self.touch()
 
     def cut(self, stream: Stream) -> None:
         """Detach whoever follows a stream."""
         attached = self.followers.pop(stream.id, None)
         if attached is not None:
+            self.touch()
             attached.stop()
 
     def cancel(self, request_id: RequestId) -> None:
@@ -119,11 +125,13 @@ class Live:
 class Lives:
     """All protocol sessions of this process, and what each principal uses."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, clock: Clock) -> None:
         self._limits = limits
+        self._clock = clock
         self._table: dict[bytes, Live] = {}
         self._of_principal: dict[Principal, OrderedDict[bytes, Live]] = {}
         self._in_flight: dict[Principal, int] = {}
+        self._shares: dict[Principal, Budget] = {}
         self.budget = Budget(limits.events_bytes_max)
         self.tasks: set[asyncio.Task[None]] = set()
 
@@ -138,7 +146,7 @@ class Lives:
         self._of_principal[live.principal].move_to_end(_hash(transport_id))
         return live
 
-    def open(self, caller: Caller, connection: Connection, now_ms: Millis) -> Live:
+    def open(self, caller: Caller, connection: Connection) -> Live:
         """A new session. Raises TooManyTransports where all of the principal's are busy, ServerFull."""
         own = self._of_principal.get((caller.tenant_id, caller.subject_id), OrderedDict())
         if len(own) >= self._limits.transports_per_principal_max:
@@ -148,7 +156,7 @@ class Lives:
             self.close(idle)
         if len(self._table) >= self._limits.transports_max:
             raise ServerFull(limit=self._limits.transports_max)
-        live = Live(caller, connection, EventLog(self._limits, self.budget), now_ms)
+        live = Live(caller, connection, EventLog(self._limits, self._share(caller)), self._clock)
         self._table[_hash(live.id)] = live
         self._of_principal.setdefault(live.principal, OrderedDict())[_hash(live.id)] = live
         return live
@@ -162,19 +170,27 @@ class Lives:
         del own[key]
         if not own:
             del self._of_principal[live.principal]
+            del self._shares[live.principal]
         live.close()
 
-    def make_room(self, live: Live) -> None:
-        """Before a call: at the budget of all events, its principal's finished responses go, this session's first.
+    def _share(self, caller: Caller) -> Budget:
+        """What a principal may keep, over all its sessions."""
+        share = Budget(self._limits.events_bytes_max // SHARES, self.budget)
+        return self._shares.setdefault((caller.tenant_id, caller.subject_id), share)
 
-        Raises ServerFull where that is not enough: nobody's room is made at another principal's cost.
+    def make_room(self, live: Live) -> None:
+        """Before a call: at its principal's share of all events, or at their total, the principal's finished
+        responses go, this session's first.
+
+        Raises EventsFull where that is not enough: nobody's room is made at another principal's cost.
         """
-        if self.budget.full:
+        share = self._shares[live.principal]
+        if share.exceeded:
             live.log.make_room()
-            for other in self._of_principal.get(live.principal, OrderedDict()).values():
+            for other in self._of_principal[live.principal].values():
                 other.log.make_room()
-            if self.budget.full:
-                raise ServerFull
+            if limit := share.exceeded:
+                raise EventsFull(limit=limit)
 
     def enter(self, principal: Principal, calls: int) -> None:
         """Reserve places for calls. Raises TooManyCalls."""
@@ -203,6 +219,7 @@ class Lives:
         def done(finished: asyncio.Task[None]) -> None:
             self.tasks.discard(finished)
             live.calls.remove(call)
+            live.touch()
             self.leave(live.principal)
 
         task.add_done_callback(done)

@@ -18,7 +18,6 @@ from codesynapse.server.http.errors import headers_of, status_of
 from codesynapse.server.http.following import Follower
 from codesynapse.server.http.live import Call, Live, Lives
 from codesynapse.server.http.requests import (
-    OFF_LOOP_BYTES,
     TRANSPORT_HEADER,
     VERSION_HEADER,
     accepts_stream,
@@ -35,6 +34,7 @@ from codesynapse.server.mcp.errors import refusal_bytes
 from codesynapse.server.mcp.messages import (
     INVALID_REQUEST,
     NO_ID,
+    OFF_LOOP_BYTES,
     Message,
     ProtocolError,
     Request,
@@ -48,6 +48,7 @@ from codesynapse.server.mcp.stream import EVENT_ID_MAX, Position, Stream
 from codesynapse.server.sessions.registry import Sessions, execution_of
 from codesynapse.server.tools.calls import Calls
 
+TOOLSETS_HEADER = "X-CodeSynapse-Toolsets"
 GONE = "The response is no longer kept; whether the call took effect must be looked up."
 
 
@@ -126,7 +127,7 @@ class McpEndpoint:
         return live, authority
 
     def _bind(self, live: Live, authority: Authority) -> None:
-        live.touch(self._clock())
+        live.touch()
         binding = authority.binding
         live.connection.bind(None if binding is None else binding.identity)
         if binding is not None:
@@ -141,19 +142,19 @@ class McpEndpoint:
             raise ProtocolError(INVALID_REQUEST, text, named)
         connection = Connection(self._calls.dispatcher.toolbox.catalog, self._info)
         reply = connection.open(message)
-        live = self._lives.open(authority.caller, connection, self._clock())
+        live = self._lives.open(authority.caller, connection)
         self._bind(live, authority)
         return _json(reply.payload, headers={TRANSPORT_HEADER: live.id})
 
     async def _receive(self, request: web.Request, live: Live, authority: Authority, body: bytes) -> web.StreamResponse:
         toolsets = self._visible(request)
-        if is_batch(body) and live.connection.version == "2025-03-26":
-            items = parse_batch(body, deepest=self._limits.json_depth_max, most=self._limits.batch_max)
-            return await self._batch(request, live, authority, items, toolsets)
-        message = await self._parsed(body)
+        batch = is_batch(body) and live.connection.version == "2025-03-26"
+        parsed = await (self._parsed_batch(body) if batch else self._parsed(body))
         if live.closed:  # While the body was on its way, or was parsed in a thread.
             raise TransportUnknown
-        effect = live.connection.receive(message, toolsets)
+        if isinstance(parsed, list):
+            return await self._batch(request, live, authority, parsed, toolsets)
+        effect = live.connection.receive(parsed, toolsets)
         match effect:
             case RunTool():
                 return await self._run(request, live, authority, [effect], [])
@@ -275,14 +276,22 @@ class McpEndpoint:
             return await asyncio.to_thread(parse, body, deepest=self._limits.json_depth_max)
         return parse(body, deepest=self._limits.json_depth_max)
 
+    async def _parsed_batch(self, body: bytes) -> list[Message | ProtocolError]:
+        deepest, most = self._limits.json_depth_max, self._limits.batch_max
+        if len(body) > OFF_LOOP_BYTES:
+            return await asyncio.to_thread(parse_batch, body, deepest=deepest, most=most)
+        return parse_batch(body, deepest=deepest, most=most)
+
     def _visible(self, request: web.Request) -> frozenset[str] | None:
-        asked = request.headers.get("X-CodeSynapse-Toolsets") or request.query.get("toolsets")
+        field, asked = TOOLSETS_HEADER, request.headers.get(TOOLSETS_HEADER)
+        if not asked:
+            field, asked = "?toolsets", request.query.get("toolsets")
         if not asked:
             return self._toolsets
         try:
             chosen = chosen_toolsets(asked.split(","), self._calls.dispatcher.toolbox.catalog.toolsets)
         except LookupError:
-            raise HeaderInvalid(field="X-CodeSynapse-Toolsets", limit="names of toolsets") from None
+            raise HeaderInvalid(field=field, limit="names of toolsets") from None
         return chosen if self._toolsets is None else (chosen or self._toolsets) & self._toolsets
 
 

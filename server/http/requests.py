@@ -15,8 +15,6 @@ from codesynapse.server.sessions.registry import PARENT_HEADER, SESSION_HEADER, 
 TRANSPORT_HEADER = "Mcp-Session-Id"
 VERSION_HEADER = "MCP-Protocol-Version"
 ACCEPT_MAX = 1_024
-OFF_LOOP_BYTES = 256 * 1024
-"""Bodies from this size on are parsed in a thread, so that one caller's megabytes do not delay the others."""
 
 
 def bearer(headers: CIMultiDictProxy[str]) -> str | None:

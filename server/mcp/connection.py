@@ -21,6 +21,7 @@ from codesynapse.server.mcp.messages import (
     ProtocolError,
     Request,
     RequestId,
+    is_object,
     result_bytes,
 )
 
@@ -205,6 +206,8 @@ class Connection:
         return Accepted()
 
     def _call(self, request: Request, toolsets: frozenset[str] | None) -> RunTool:
+        if not self.version:  # Over HTTP there is no session before it.
+            raise ProtocolError(INVALID_REQUEST, "The session is not open: initialize first.", request.id)
         if self.identity is None:
             raise ExecutionMissing
         try:
@@ -214,7 +217,7 @@ class Connection:
             raise ProtocolError(INVALID_PARAMS, text, request.id) from None
         if not self._catalog.shows(call.name, toolsets):
             raise ProtocolError(INVALID_PARAMS, "The server has no such tool.", request.id)
-        if bytes(call.arguments)[:1] != b"{":
+        if not is_object(call.arguments):
             raise ProtocolError(INVALID_PARAMS, "The arguments of a tool must be an object.", request.id)
         token = call._meta.progressToken if call._meta is not None else None
         return RunTool(request.id, call.name, call.arguments, token)

@@ -14,6 +14,8 @@ RequestId = NewType("RequestId", bytes)
 
 NO_ID = RequestId(b"null")
 ID_MAX_BYTES = 1_024
+OFF_LOOP_BYTES = 256 * 1024
+"""What is larger is decoded in a thread, so that one caller's megabytes do not delay the others."""
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -127,6 +129,11 @@ def is_batch(body: bytes) -> bool:
     return body.lstrip(b" \t\r\n")[:1] == b"["
 
 
+def is_object(raw: Raw) -> bool:
+    """Whether raw JSON is an object; looked at where it lies, without a copy."""
+    return bytes(memoryview(raw)[:1]) == b"{"
+
+
 def _check_text(body: bytes) -> None:
     """Refuse what is not UTF-8. What stays raw, such as an id, is answered as it came and is never decoded."""
     if not body.isascii():
@@ -155,7 +162,7 @@ def _message(envelope: _Envelope) -> Message:
     except msgspec.DecodeError:
         raise ProtocolError(INVALID_REQUEST, 'The member "method" must be a string.', named) from None
     params = NO_PARAMS if isinstance(envelope.params, UnsetType) else envelope.params
-    if bytes(params)[:1] != b"{":
+    if not is_object(params):
         raise ProtocolError(INVALID_PARAMS, 'The member "params" must be an object.', named)
     return Notification(method, params) if request_id is None else Request(request_id, method, params)
 

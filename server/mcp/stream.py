@@ -2,21 +2,26 @@
 
 A `Stream` belongs to one POST or to one standalone GET. Its events are numbered from 0, where 0 is the priming event.
 Replaying and following live are the same reading by position, so nothing is lost or doubled in between. The log is
-bounded three ways: events a stream, bytes a session, bytes of the whole process (`Budget`).
+bounded four ways: events a stream, bytes a session, bytes a principal, bytes of the whole process (`Budget`).
 """
 
+import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from codesynapse.contracts.errors import TransportUnknown
 from codesynapse.contracts.identity import Millis
 from codesynapse.server.limits import Limits
-from codesynapse.server.mcp.messages import RequestId
+from codesynapse.server.mcp.messages import NO_ID, RequestId
 
 EVENT_ID_MAX = 256
 STREAM_BYTES = 1_024
 """What a stream costs beside its payloads; counted, so that many small answers stay within the bounds too."""
+STANDALONE = "s"
+"""Stands in the name of a stream that answers no request: who resumes it has lost nothing and gets another one."""
+_number = re.compile(r"[1-9a-f][0-9a-f]{0,15}", re.ASCII).fullmatch
 GONE_MAX = 1_024
 """How many streams a session remembers by name after their events went, to name the lost requests on resume."""
 
@@ -33,25 +38,35 @@ class Event:
 
 
 class Budget:
-    """Bytes of events in the whole process, and who may still keep some."""
+    """Bytes of events that may be kept: in the whole process, or, as a part of those, by one principal."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, whole: "Budget | None" = None) -> None:
         self._limit = limit
+        self._whole = whole
         self.used = 0
 
     @property
-    def full(self) -> bool:
-        return self.used >= self._limit
+    def exceeded(self) -> int | None:
+        """The bound that is used up; None where there is room."""
+        if self.used >= self._limit:
+            return self._limit
+        return None if self._whole is None else self._whole.exceeded
+
+    def grow(self, size: int) -> None:
+        """Count bytes that are kept, or, below 0, given back."""
+        self.used += size
+        if self._whole is not None:
+            self._whole.used += size
 
 
 class Stream:
     """The events of one exchange.
 
     waiting: ids of the requests whose responses are still to come; a stream with requests is finished when none is
-    left. wake: called after each change; the shell sets it while it follows.
+    left. wake: called after each change; the shell sets it while it follows. written: a reader got it to its end.
     """
 
-    __slots__ = ("events", "finished_at_ms", "id", "requests", "sequence", "size_bytes", "waiting", "wake")
+    __slots__ = ("events", "finished_at_ms", "id", "requests", "sequence", "size_bytes", "waiting", "wake", "written")
 
     def __init__(self, stream_id: str, requests: tuple[RequestId, ...]) -> None:
         self.id = stream_id
@@ -62,6 +77,7 @@ class Stream:
         self.size_bytes = STREAM_BYTES
         self.finished_at_ms: Millis | None = None
         self.wake: Callable[[], None] | None = None
+        self.written = False
 
     @property
     def finished(self) -> bool:
@@ -94,12 +110,19 @@ class EventLog:
         self._streams: OrderedDict[str, Stream] = OrderedDict()
         self._finished: OrderedDict[str, Stream] = OrderedDict()
         self._gone: OrderedDict[str, tuple[RequestId, ...]] = OrderedDict()
+        self._released = False
         self.size_bytes = 0
 
     def open(self, requests: tuple[RequestId, ...]) -> Stream:
-        """A fresh stream. Its name begins with the log's random one: a mere counter would repeat after a restart."""
+        """A fresh stream. Its name begins with the log's random one: a mere counter would repeat after a restart.
+
+        Raises TransportUnknown after `release`: what it held, nobody would ever give back.
+        """
+        if self._released:
+            raise TransportUnknown
         self._opened += 1
-        stream = Stream(f"{self._name}{self._opened:x}", requests)
+        mark = "" if requests else STANDALONE
+        stream = Stream(f"{self._name}{mark}{self._opened:x}", requests)
         self._streams[stream.id] = stream
         self._grow(stream.size_bytes)
         return stream
@@ -145,12 +168,13 @@ class EventLog:
         """Where a `Last-Event-ID` of this session points.
 
         A stream and a position, from which everything behind it can be replayed; the ids of requests whose
-        responses are gone; or None for a stream that is not of this session. Source: mcp.md, §4.3.5.
+        responses are gone, or no id's where they are not known any more; or None for a stream that is not of this
+        session, or that belonged to no request. Source: mcp.md, §4.3.5.
         """
         name, _, number = event_id.rpartition(".")
         stream = self._streams.get(name)
         if stream is None:
-            return self._gone.get(name)
+            return self._gone.get(name) or ((NO_ID,) if self._gave(name) else None)
         sequence = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
         return Position(stream, sequence)
 
@@ -163,12 +187,18 @@ class EventLog:
             self._drop(stream)
 
     def make_room(self) -> None:
-        """With the process's budget used up, this session's finished responses go, oldest first, until it is not."""
-        while self._budget.full and (stream := self._oldest_finished()) is not None:
+        """With the budget used up, this session's finished responses go, until it is not."""
+        while self._budget.exceeded and (stream := self._next_to_go()) is not None:
             self._drop(stream)
 
+    def written(self, stream: Stream) -> None:
+        """A reader got a finished stream to its end: beyond the session's bytes, it is not kept any longer."""
+        stream.written = True
+        self._trim(stream)
+
     def release(self) -> None:
-        """Give everything back: the session has ended."""
+        """Give everything back, for good: the session has ended."""
+        self._released = True
         for stream in list(self._streams.values()):
             self.forget(stream)
         self._gone.clear()
@@ -178,10 +208,10 @@ class EventLog:
             if not self._shorten(stream):
                 break
         while self.size_bytes > self._limits.session_bytes_max:
-            oldest = self._oldest_finished()
-            if oldest is None or oldest is stream:
+            going = self._next_to_go()
+            if going is None or (going is stream and not going.written):
                 break
-            self._drop(oldest)
+            self._drop(going)
         while self.size_bytes > self._limits.session_bytes_max and self._shorten(stream):
             pass
 
@@ -208,9 +238,19 @@ class EventLog:
             if stream.id in self._streams:
                 self._finished[stream.id] = stream
 
+    def _gave(self, name: str) -> bool:
+        """Whether a stream of requests had this name."""
+        number = name.removeprefix(self._name)
+        return number != name and _number(number) is not None and int(number, 16) <= self._opened
+
     def _oldest_finished(self) -> Stream | None:
         return next(iter(self._finished.values()), None)
 
+    def _next_to_go(self) -> Stream | None:
+        """The oldest finished stream that was written out, or else the oldest finished one."""
+        written = (stream for stream in self._finished.values() if stream.written)
+        return next(written, None) or self._oldest_finished()
+
     def _grow(self, size: int) -> None:
         self.size_bytes += size
-        self._budget.used += size
+        self._budget.grow(size)

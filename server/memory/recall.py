@@ -13,6 +13,8 @@ from codesynapse.server.memory.ranking import Corpus, Scored, query_terms, rank
 from codesynapse.server.memory.repository import RepositoryEngine
 from codesynapse.server.memory.views import FactView, Read, Recalled, fact_view
 
+TOO_NARROW = "Facts match, but max_chars leaves no room for even the first: raise it."
+
 
 class Recall:
     """Ranks what the engines read."""
@@ -40,6 +42,8 @@ class Recall:
         recalled = Recalled(facts=views, revision=snapshot.revision)
         if not scored:
             recalled.note = await self._hint(execution, ns, query)
+        elif not views:
+            recalled.note = TOO_NARROW
         return recalled
 
     async def repository(
@@ -60,8 +64,11 @@ class Recall:
         )
         entities = {entity.id: entity for entity in found.slice.entities}
         scored = rank(query, found.slice.facts, entities, corpus)[:limit]
-        views = _views(scored, found.slice.entities, history=history, explain=explain)
-        return Recalled(facts=_fit(views, max_chars), revision=found.slice.revision)
+        views = _fit(_views(scored, found.slice.entities, history=history, explain=explain), max_chars)
+        recalled = Recalled(facts=views, revision=found.slice.revision)
+        if scored and not views:
+            recalled.note = TOO_NARROW
+        return recalled
 
     async def read(
         self, execution: Execution, ns: str, *, query: str | None, limit: int, history: bool = False

@@ -18,6 +18,7 @@ from codesynapse.contracts.repository import (
     RepositoryScope,
     Slice,
     node_order,
+    sought,
 )
 from codesynapse.contracts.triples import Triple
 from codesynapse.server.clock import Clock
@@ -87,7 +88,7 @@ class RepositoryEngine:
         after = None if cursor is None else _position(cursor)
         if labels and MEMORY_LABEL not in labels:
             return Found(nodes=[])
-        entities = await self._graph.find_nodes(scope, query, after=after, limit=limit + 1)
+        entities = await self._graph.find_nodes(scope, sought(query), after=after, limit=limit + 1)
         found = Found(nodes=[node_view(entity) for entity in entities[:limit]])
         if len(entities) > limit:
             found.next_cursor = _cursor(entities[limit - 1])
@@ -99,7 +100,7 @@ class RepositoryEngine:
         """What lies within `depth` current facts of some nodes, at most `limit` edges, nearest first."""
         now_ms = self._clock()
         scope = _scope(require(execution, now_ms), repository)
-        seeds = await self._graph.named(scope, names)
+        seeds = await self._graph.named(scope, [sought(name) for name in names])
         entities: dict[EntityId, Entity] = {entity.id: entity for entity in seeds}
         edges: dict[str, Fact] = {}
         border, truncated = list(entities), False

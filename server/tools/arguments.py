@@ -1,7 +1,7 @@
 """From a model's arguments to a checked struct; what is wrong is told by field and limit, never by value."""
 
 import re
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Raw, Struct
@@ -12,7 +12,7 @@ T = TypeVar("T", bound=Struct)
 
 _place = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>\$[^`]*)`)?$", re.DOTALL)
 _missing = re.compile(r"^Object missing required field `(?P<name>\w+)`")
-_bound = re.compile(r"^Expected `[a-z| ]+` (?:of length )?(?P<bound>[<>=]+ \d+)")
+_bound = re.compile(r"^Expected `(?P<type>[a-z| ]+)` (?P<length>of length )?(?P<bound>[<>=]+ \d+)")
 
 
 def decode_arguments(raw: Raw | bytes, kind: type[T]) -> T:
@@ -40,13 +40,18 @@ def invalid(error: msgspec.ValidationError, kind: type[Struct]) -> Invalid:
         return Invalid(field=path or "arguments", limit=f"only {known}" if known else "none")
     bound = _bound.match(what)
     if bound is not None:
-        return Invalid(field=path or "arguments", limit=bound["bound"])
+        unit = "" if not bound["length"] else " characters" if "str" in bound["type"] else " items"
+        return Invalid(field=path or "arguments", limit=bound["bound"] + unit)
     if what.startswith("Expected `str` matching regex"):
         return Invalid(field=path, limit=what.removeprefix("Expected `str` matching regex ").strip("'"))
     if what.startswith("Expected `"):
         expected = what.split(", got")[0].removeprefix("Expected ").replace("`", "")
         return Invalid(field=path or "arguments", limit=expected)
-    return Invalid(field=path or "arguments", limit="one of the listed values")
+    annotation = _annotation(kind, path)
+    if what.endswith("out of range"):
+        return Invalid(field=path or "arguments", limit=_range(annotation))
+    listed = ", ".join(_listed(annotation))
+    return Invalid(field=path or "arguments", limit=f"one of {listed}" if listed else "one of the listed values")
 
 
 def _ours(kind: type[Struct], path: str) -> str:
@@ -61,6 +66,32 @@ def _ours(kind: type[Struct], path: str) -> str:
             return ""
         here = _struct_in(fields[part])
     return path.replace("[...]", "")
+
+
+def _annotation(kind: type[Struct], path: str) -> object:
+    """The type of the field at a path; None where there is none."""
+    here: object = kind
+    annotation: object = None
+    for part in _parts(path):
+        annotation = _fields(here).get(part)
+        here = _struct_in(annotation)
+    return annotation
+
+
+def _listed(annotation: object) -> list[str]:
+    """The values of the `Literal` inside an annotation."""
+    if get_origin(annotation) is Literal:
+        return [str(value) for value in get_args(annotation)]
+    return [value for inner in getattr(annotation, "__args__", ()) for value in _listed(inner)]
+
+
+def _range(annotation: object) -> str:
+    """The bounds of a number, from the annotation; of one without them what JSON's numbers are read as."""
+    bounds = [each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, msgspec.Meta)]
+    for each in bounds:
+        if each.ge is not None and each.le is not None:
+            return f"{each.ge} to {each.le}"
+    return "a number of 64 bits"
 
 
 def _known(kind: type[Struct], path: str) -> list[str]:

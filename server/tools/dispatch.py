@@ -11,9 +11,9 @@ from codesynapse.contracts.quotas import DAY_MS
 from codesynapse.server.clock import Clock, rfc3339
 from codesynapse.server.mcp.connection import has_structured_content
 from codesynapse.server.mcp.errors import refusal
-from codesynapse.server.mcp.messages import RequestId, ascii_safe
-from codesynapse.server.telemetry import Metrics, fault
-from codesynapse.server.tools.arguments import decode_arguments
+from codesynapse.server.mcp.messages import OFF_LOOP_BYTES, RequestId, ascii_safe
+from codesynapse.server.telemetry import Metrics, fault, unanswered
+from codesynapse.server.tools.arguments import T, decode_arguments
 from codesynapse.server.tools.registry import Answer, Toolbox, ToolContext
 
 _encode = msgspec.json.Encoder().encode
@@ -40,10 +40,11 @@ class Dispatcher:
         tool = self.toolbox.tool(name)
         try:
             require(execution, self._clock())
-            checked = decode_arguments(arguments, tool.arguments)
+            checked = await _decoded(arguments, tool.arguments)
             # Encoded here: what cannot be is the tool's fault as well, and its caller waits for an answer.
             structured = _encode(await tool.handler(execution, checked, context))
         except CodeSynapseError as error:
+            unanswered("tool_unanswered", error)
             return Answer(structured=_encode(refusal(error)), is_error=True)
         except asyncio.CancelledError:
             raise
@@ -53,6 +54,12 @@ class Dispatcher:
         return Answer(
             structured=structured, is_error=False, expires_at_ms=last_day(execution.deadline_ms, self._clock())
         )
+
+
+async def _decoded(arguments: Raw, kind: type[T]) -> T:
+    if memoryview(arguments).nbytes > OFF_LOOP_BYTES:
+        return await asyncio.to_thread(decode_arguments, arguments, kind)
+    return decode_arguments(arguments, kind)
 
 
 def last_day(deadline_ms: int, now_ms: int) -> int | None:

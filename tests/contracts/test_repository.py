@@ -21,6 +21,7 @@ from codesynapse.contracts.repository import (
     entity_matches,
     node_order,
     search_text,
+    sought,
 )
 from codesynapse.contracts.triples import Triple
 
@@ -163,3 +164,12 @@ def test_a_node_answers_to_its_id_name_and_aliases_whole() -> None:
         assert answers_to(ANA, name)
     for name in ("ana", "person", ANA.id.upper(), "", "%"):
         assert not answers_to(ANA, name)
+
+
+@pytest.mark.parametrize("spelt", ["Cafe\u0301 Zoe\u0308", " Caf\u00e9 Zo\u00eb ", "\tCAFE\u0301 zo\u00eb\n"])
+def test_what_is_sought_has_the_form_of_stored_names(spelt: str) -> None:
+    name = "Caf\u00e9 Zo\u00eb"
+    entity = Entity(id=entity_id(name, ""), name=name)
+    assert entity_matches(entity, sought(spelt))
+    assert answers_to(entity, sought(spelt))
+    assert not answers_to(entity, sought("Cafe Zoe"))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codesynapse.contracts.identity import Millis
-from codesynapse.contracts.timeline import Timeline, added, closed, covering, cut, next_start, well_formed
+from codesynapse.contracts.timeline import Timeline, added, closed, covering, cut, next_start, well_formed, withdrawn
 
 LAST = 24
 
@@ -69,6 +69,16 @@ def test_cutting_leaves_nothing_from_the_moment_on(timeline: Timeline, moment: M
     assert well_formed(after)
     assert held(after) == {each for each in held(timeline) if each < moment}
     assert cut(after, moment) == after
+
+
+@given(timelines(), moments, moments)
+def test_withdrawing_leaves_out_what_starts_in_between_and_nothing_else(
+    timeline: Timeline, after: Millis, until: Millis
+) -> None:
+    left = withdrawn(timeline, after, until)
+    assert well_formed(left)
+    assert held(left) == held(tuple(part for part in timeline if not after < part[0] <= until) or ((after, after),))
+    assert withdrawn(left, after, until) == left
 
 
 @given(timelines(), moments, ends)

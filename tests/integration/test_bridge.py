@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -46,15 +45,15 @@ async def recalled(session: ClientSession, query: str) -> list[str]:
     return [fact["object"] for fact in (found.structured_content or {})["facts"]]
 
 
-async def sessions_of(base: str, key: str) -> list[str]:
-    """The ids that are registered to the owner of the key."""
+async def sessions_of(base: str, key: str) -> dict[str, str]:
+    """The ids that are registered to the owner of the key, and their states."""
     headers = {"Authorization": f"Bearer {key}"}
     async with (
         aiohttp.ClientSession() as http,
         http.get(base + "/api/v1/execution/sessions", headers=headers) as answer,
     ):
-        listed = await answer.text()
-    return re.findall(r'"session_id":"([^"]+)"', listed.replace(" ", ""))
+        listed = await answer.json()
+    return {each["session_id"]: each["state"] for each in listed["sessions"]}
 
 
 @requirement("reach:transports")
@@ -67,7 +66,7 @@ async def test_what_one_launcher_remembers_another_of_the_same_session_recalls(t
             assert (await remember(first, {**FACT, "object": "Orléans \u2028 😀"}))["added"] == 1
         async with client(server.url, server.key, tmp_path, session_id) as second:
             assert await recalled(second, "Where does Ana live?") == ["Orléans \u2028 😀"]
-        assert await sessions_of(server.base, server.key) == [session_id]
+        assert await sessions_of(server.base, server.key) == {session_id: "active"}
 
 
 @requirement("bridge:new-thread")
@@ -80,7 +79,9 @@ async def test_launchers_that_make_up_their_ids_share_no_memory(tmp_path: Path) 
             await remember(one, FACT)
             assert await recalled(other, "Where does Ana live?") == []
             assert await recalled(one, "Where does Ana live?") == ["Paris"]
-        assert len(set(await sessions_of(server.base, server.key))) == 2
+            assert list((await sessions_of(server.base, server.key)).values()) == ["active"] * 2
+        # Nobody could ever use them again, and as active ones they would count against everybody else.
+        assert list((await sessions_of(server.base, server.key)).values()) == ["revoked"] * 2
 
 
 async def test_a_launcher_lives_through_a_killed_server_and_forgets_nothing(tmp_path: Path) -> None:

@@ -202,6 +202,6 @@ async def test_sessions_that_nobody_uses_are_bounded_and_end_and_the_server_answ
         async with running.http.get(running.base + "/readyz") as answer:
             assert answer.status == 200
         running.clock.advance(seconds=60)  # type: ignore[attr-defined]
-        await running.server._look()
+        await running.server._sweep()
         assert len(running.server.lives) == 0
         await served(running)

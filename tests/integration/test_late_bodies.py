@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -80,12 +81,22 @@ async def test_a_late_body_is_served_where_access_goes_on(way: Way, monkeypatch:
             assert (await finish()).startswith(b"HTTP/1.1 200 ")
 
 
+async def late(here: World, version: str) -> Ask:
+    """A write, alone or as a batch of the revision that knows them."""
+    transport = here.seats["first"] = await here.running.open(here.owner, here.session, version=version)
+    ask = await ways.write(here, "first")
+    if transport.version == "2025-03-26":
+        ask.body = [ask.body]  # type: ignore[assignment]
+    return ask
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2025-03-26"], ids=["single", "batch"])
 async def test_a_transport_that_ends_before_the_body_has_come_is_unknown_and_keeps_nothing(
-    monkeypatch: pytest.MonkeyPatch,
+    version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world(monkeypatch) as here:
-        ask = await ways.write(here, "first")
-        ending = await ways.delete(here, "first")
+        ask = await late(here, version)
+        ending = replace(ask, method="DELETE", body=None)
         done = await authorized(here, monkeypatch)
         async with headers_sent(here, ask) as finish:
             await done.wait()
@@ -96,3 +107,13 @@ async def test_a_transport_that_ends_before_the_body_has_come_is_unknown_and_kee
         assert here.running.server.lives.budget.used == 0
         found = await (await here.seat("spare")).recall("Ana", memory_scope="repository")
         assert found["facts"] == []
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2025-03-26"], ids=["single", "batch"])
+async def test_a_late_call_of_a_transport_that_stays_is_answered(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with world(monkeypatch) as here:
+        ask = await late(here, version)
+        done = await authorized(here, monkeypatch)
+        async with headers_sent(here, ask) as finish:
+            await done.wait()
+            assert b'"isError":false' in await finish()

@@ -20,6 +20,7 @@ from tests.integration.tools import (
     register_tools,
     status_of,
     stream,
+    until,
 )
 
 
@@ -211,7 +212,8 @@ async def test_at_the_budget_of_all_events_calls_are_refused_and_pings_are_not()
             await primed(events)
             await gate.entries(1)
             status, body = await status_of(running, "POST", other.all_headers(), call(1, "say"))
-            assert (status, body["error"]["data"]["code"]) == (503, "server_full")
+            assert (status, body["error"]["data"]["code"]) == (503, "events_full")
+            assert body["error"]["data"]["limit"] == 65_536
             assert (await other.request("ping"))["result"] == {}
             gate.opened.set()
             await events.rest()
@@ -221,3 +223,49 @@ async def test_at_the_budget_of_all_events_calls_are_refused_and_pings_are_not()
         assert not (await transport.call("say"))["isError"]
         assert not (await other.call("say"))["isError"]
         assert live_of(running, other).log.size_bytes > 0
+
+
+async def test_one_principal_cannot_use_up_what_all_may_keep():
+    async with product(events_bytes_max=4 * 65_536) as running:
+        gate = register_tools(running.services)
+        transport, other = await running.open(await running.person()), await running.open(await running.person())
+        async with stream(transport, asking(1, "flood", "t", count=1)) as events:
+            await primed(events)
+            await gate.entries(1)
+            status, body = await status_of(running, "POST", transport.all_headers(), call(2, "say"))
+            assert (status, body["error"]["data"]["code"]) == (503, "events_full")
+            assert body["error"]["data"]["limit"] == 65_536
+            assert not (await other.call("say"))["isError"]
+            gate.opened.set()
+            await events.rest()
+        assert not (await transport.call("say"))["isError"]
+
+
+async def test_an_answer_beyond_the_sessions_bytes_is_let_go_once_it_was_read():
+    async with product(session_bytes_max=8_192) as running:
+        register_tools(running.services)
+        transport = await running.open(await running.person())
+        log = live_of(running, transport).log
+        async with stream(transport, call(1, "say", text="x" * 9_000)) as events:
+            first = await primed(events)
+            assert "x" * 9_000 in (await events.rest())[-1][1]
+        await until(running, lambda: log.size_bytes == 0)
+        async with stream(transport, **{"Last-Event-ID": first}) as events:
+            assert [json.loads(data)["error"]["data"]["code"] for _, data in await events.rest() if data] == [
+                "response_gone"
+            ]
+
+
+async def test_an_answer_beyond_the_sessions_bytes_is_kept_until_it_was_read():
+    async with product(session_bytes_max=8_192) as running:
+        gate = register_tools(running.services)
+        transport = await running.open(await running.person())
+        live = live_of(running, transport)
+        async with stream(transport, call(1, "wait", text="x" * 9_000)) as events:
+            first = await primed(events)
+            await gate.entries(1)
+        await until(running, lambda: not live.followers)
+        gate.opened.set()
+        await until(running, lambda: live.idle)
+        async with stream(transport, **{"Last-Event-ID": first}) as events:
+            assert "x" * 9_000 in (await events.rest())[-1][1]

@@ -31,7 +31,7 @@ async def alive(running: Product, transport: Transport) -> bool:
 
 async def look_after(running: Product, **passed: float) -> None:
     running.clock.advance(**passed)  # type: ignore[attr-defined]
-    await running.server._look()
+    await running.server._sweep()
 
 
 async def test_an_idle_session_ends_after_half_an_hour_and_any_use_begins_it_anew():
@@ -53,6 +53,19 @@ async def test_a_session_that_never_said_it_was_initialized_ends_after_a_minute(
         assert len(running.server.lives) == 1
         await look_after(running, seconds=1)
         assert not await alive(running, transport)
+
+
+async def test_a_session_whose_stream_was_cut_after_hours_has_all_its_idle_time_to_resume():
+    async with product() as running:
+        transport = await running.open(await running.person())
+        async with stream(transport) as events:
+            await primed(events)
+            running.clock.advance(hours=5)  # type: ignore[attr-defined]
+        await until(running, lambda: all(live.idle for live in running.server.lives._table.values()))
+        await look_after(running, seconds=1_799)
+        assert len(running.server.lives) == 1
+        await look_after(running, seconds=1)
+        assert len(running.server.lives) == 0
 
 
 async def test_a_session_with_an_open_stream_or_a_running_call_is_not_idle():

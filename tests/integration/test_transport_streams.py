@@ -183,6 +183,25 @@ async def test_an_evicted_response_is_a_named_error_for_its_request():
             assert await events.rest() == []
 
 
+async def test_a_response_that_went_so_long_ago_that_its_request_is_forgotten_is_an_error_without_id(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("codesynapse.server.mcp.stream.GONE_MAX", 0)
+    async with product() as running:
+        register_tools(running.services)
+        transport = await running.open(await running.person())
+        async with stream(transport, call(1, "say")) as events:
+            last = await primed(events)
+            await events.rest()
+        running.clock.advance(seconds=600)  # type: ignore[attr-defined]
+        await running.server._sweep()
+        async with stream(transport, None, **{"Last-Event-ID": last}) as events:
+            await primed(events)
+            message = await events.message()
+            assert (message["id"], message["error"]["data"]["code"]) == (None, "response_gone")
+            assert await events.rest() == []
+
+
 async def test_a_response_is_gone_after_ten_minutes():
     async with product() as running:
         register_tools(running.services)
@@ -191,7 +210,7 @@ async def test_a_response_is_gone_after_ten_minutes():
             last = await primed(events)
             await events.rest()
         running.clock.advance(seconds=600)  # type: ignore[attr-defined]
-        await running.server._look()
+        await running.server._sweep()
         async with stream(transport, None, **{"Last-Event-ID": last}) as events:
             await primed(events)
             assert (await events.message())["error"]["data"]["code"] == "response_gone"

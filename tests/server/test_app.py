@@ -14,13 +14,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from codesynapse.backends import open_backend
-from codesynapse.contracts.errors import StoreBusy
+from codesynapse.contracts.accounts import AuditRecord
+from codesynapse.contracts.errors import StoreBusy, StoreFault
 from codesynapse.contracts.opening import opens
 from codesynapse.contracts.ports import Backend, Features
 from codesynapse.server import app
-from codesynapse.server.app import INSTRUCTIONS, Server, _every, compose, listening, open_ports, tls_context
+from codesynapse.server.app import INSTRUCTIONS, PROBE_MS, Server, _every, compose, listening, open_ports, tls_context
 from codesynapse.server.settings import Settings, SettingsError
 from tests.integration.harness import product
+from tests.integration.tools import until
 from tests.server.world import world
 
 
@@ -141,6 +143,41 @@ async def test_while_a_store_does_not_answer_it_lives_and_is_not_ready(monkeypat
         assert (await fetched(running, "/healthz"))[0] == 200
 
 
+@pytest.mark.parametrize("port", ["accounts", "session_memory"])
+async def test_while_a_store_cannot_be_written_it_is_not_ready_and_says_why_in_its_log(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], port: str
+):
+    async def full() -> None:
+        fault = StoreFault()
+        fault.cause = "SQLITE_FULL"
+        raise fault
+
+    async with product() as running:
+        with monkeypatch.context() as broken:
+            broken.setattr(getattr(running.services.ports, port), "probe", full)
+            status, body = await fetched(running, "/readyz")
+            assert (status, json.loads(body)["code"]) == (503, "unavailable")
+            assert "SQLITE_FULL" not in body
+        assert (await fetched(running, "/readyz"))[0] == 200
+    logged = "".join(capsys.readouterr())
+    assert "not_ready" in logged
+    assert "SQLITE_FULL" in logged
+
+
+async def test_whoever_asks_again_and_again_whether_it_is_ready_writes_once_a_second(monkeypatch: pytest.MonkeyPatch):
+    async with product() as running:
+        probes: list[int] = []
+
+        async def probe() -> None:
+            probes.append(running.clock())
+
+        monkeypatch.setattr(running.services.ports.accounts, "probe", probe)
+        for milliseconds in (0, 0, PROBE_MS - 1, 1, 0):
+            running.clock.advance(seconds=milliseconds / 1000)
+            assert (await fetched(running, "/readyz"))[0] == 200
+        assert len(probes) == 2
+
+
 async def test_metrics_count_calls_requests_sessions_and_bytes():
     async with product() as running:
         transport = await running.open(await running.person())
@@ -170,6 +207,57 @@ async def test_a_loop_goes_on_whatever_one_round_raises(capsys: pytest.CaptureFi
         await enough.wait()
     loop.cancel()
     assert "q7MARKq7" not in "".join(capsys.readouterr())
+
+
+async def test_a_record_that_cannot_be_carried_out_holds_up_none_behind_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(app, "POLL_S", 3_600)
+    async with product() as running:
+        first, second = await running.person(), await running.person()
+        transports = [await running.open(person) for person in (first, second)]
+        accounts, end = running.services.ports.accounts, running.server.lives.end
+
+        def broken(record: AuditRecord) -> None:
+            if record.tenant_id == first.tenant:
+                raise ValueError("q7MARKq7")
+            end(record)
+
+        monkeypatch.setattr(running.server.lives, "end", broken)
+        for person, transport in zip((first, second), transports, strict=True):
+            session_id = transport.headers["X-CodeSynapse-Session"]
+            await accounts.revoke(person.tenant, session_id, subject_id=person.subject, now_ms=running.clock())
+        await running.server.notice()
+        assert [live.caller.tenant_id for live in running.server.lives._table.values()] == [first.tenant]
+
+
+async def test_a_revocation_that_was_committed_is_answered_even_if_the_audit_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    async def broken(**_: object) -> list[AuditRecord]:
+        raise ValueError("q7MARKq7")
+
+    async with product() as running:
+        person = await running.person()
+        transport = await running.open(person)
+        body = {"session_id": transport.headers["X-CodeSynapse-Session"]}
+        url = running.base + "/api/v1/execution/sessions/revoke"
+        with monkeypatch.context() as patched:
+            patched.setattr(running.services.ports.accounts, "audit", broken)
+            async with running.http.post(url, json=body, headers=person.headers) as answer:
+                assert (answer.status, (await answer.json())["revoked"]) == (200, True)
+        await running.server.notice()
+        assert len(running.server.lives) == 0
+
+
+async def test_what_is_idle_ends_even_while_the_audit_cannot_be_read(monkeypatch: pytest.MonkeyPatch):
+    async def broken(**_: object) -> list[AuditRecord]:
+        raise ValueError("q7MARKq7")
+
+    monkeypatch.setattr(app, "POLL_S", 0.01)
+    async with product() as running:
+        await running.open(await running.person())
+        monkeypatch.setattr(running.services.ports.accounts, "audit", broken)
+        running.clock.advance(hours=1)  # type: ignore[attr-defined]
+        await until(running, lambda: len(running.server.lives) == 0)
 
 
 def test_the_instructions_name_the_scope_to_write_to():

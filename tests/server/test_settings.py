@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from codesynapse.contracts.plugin import variable as contract_variable
 from codesynapse.contracts.requirements import requirement
 from codesynapse.server.limits import Limits
 from codesynapse.server.settings import Settings, SettingsError, graph_url, load, masked_url
@@ -98,6 +99,12 @@ def test_a_refusal_names_the_setting_and_never_its_value(tmp_path: Path, name: s
 def test_a_wrong_file_is_refused_in_the_same_words(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "config.toml").write_text(text)
     assert refusal({"CODESYNAPSE_HOME": str(tmp_path)}) == says
+
+
+def test_where_the_contract_suite_reaches_a_store_is_no_setting(tmp_path: Path) -> None:
+    home = {"CODESYNAPSE_HOME": str(tmp_path)}
+    assert load({**home, contract_variable("my-graph"): SECRET}) == Settings(home=str(tmp_path))
+    assert refusal({**home, "CODESYNAPSE_CONTRACTS": SECRET}) == "CODESYNAPSE_CONTRACTS: there is no such setting."
 
 
 def test_a_file_that_is_named_and_missing_is_refused_and_an_unnamed_one_is_not_needed(tmp_path: Path) -> None:

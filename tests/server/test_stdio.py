@@ -247,13 +247,13 @@ async def test_a_probe_before_initialize_is_answered_with_an_error_and_the_shell
         assert len((await client.answer())["result"]["tools"]) == 5
 
 
-async def test_a_batch_is_served_at_the_first_revision():
+async def test_a_call_before_initialize_is_refused_and_a_ping_is_answered():
     async with connected() as client:
-        await client.initialize("2025-03-26")
-        client.send([request(1, "ping"), 5, request(2, "nothing"), {"jsonrpc": "2.0", "method": "x"}])
-        answers = [await client.answer() for _ in range(3)]
-        assert [answer["id"] for answer in answers] == [1, None, 2]
-        assert ["error" in answer for answer in answers] == [False, True, True]
+        client.send(call(1, "recall_context", query="tea"), request(2, "ping"))
+        refused, answered = await client.answer(), await client.answer()
+        assert (refused["id"], refused["error"]["code"]) == (1, -32600)
+        assert "initialize first" in refused["error"]["message"]
+        assert (answered["id"], answered["result"]) == (2, {})
 
 
 async def test_separators_that_end_lines_for_some_make_the_round_trip_in_ascii():

@@ -11,6 +11,7 @@ import pytest
 import structlog
 from prometheus_client.parser import text_string_to_metric_families
 
+from codesynapse.contracts.errors import Invalid, ServerFull, StoreBusy, StoreFault
 from codesynapse.server.telemetry import (
     ALLOWED_FIELDS,
     ALLOWED_LABELS,
@@ -19,6 +20,7 @@ from codesynapse.server.telemetry import (
     configure_logging,
     fault,
     log,
+    unanswered,
 )
 
 MARK = "q7MARKq7"
@@ -68,6 +70,34 @@ def test_a_fault_tells_kind_and_place_and_not_the_text(capsys: pytest.CaptureFix
     assert (first["event"], first["kind"]) == ("somewhere", "ValueError")
     assert first["exception"].startswith("test_a_fault_tells_kind_and_place_and_not_the_text:")
     assert second["exception"] == "?"
+
+
+def test_a_library_that_repeats_itself_is_logged_once_in_a_while_with_how_often(capsys: pytest.CaptureFixture[str]):
+    configure_logging("info")
+    (handler,) = [each for each in logging.getLogger().handlers if isinstance(each, LibraryLogs)]
+    for line, second in ((7, 0.0), (7, 1.0), (8, 1.0), (7, 9.9), (7, 10.0), (7, 20.0)):
+        record = logging.LogRecord("asyncio", logging.ERROR, "base_events.py", line, MARK, None, None)
+        record.created = second
+        handler.handle(record)
+    assert [line.get("count") for line in logged(capsys)] == [None, None, 2, None]
+
+
+def test_a_stores_fault_tells_what_the_store_names_as_its_cause(capsys: pytest.CaptureFixture[str]):
+    configure_logging("info")
+    full = StoreFault()
+    full.cause = "SQLITE_FULL"
+    unanswered("somewhere", full)
+    unanswered("somewhere", StoreBusy())
+    first, second = logged(capsys)
+    assert (first["event"], first["kind"], first["code"]) == ("somewhere", "StoreFault", "SQLITE_FULL")
+    assert (second["kind"], "code" in second) == ("StoreBusy", False)
+
+
+def test_a_refusal_and_a_full_server_are_no_faults(capsys: pytest.CaptureFixture[str]):
+    configure_logging("info")
+    for error in (Invalid(field=MARK), ServerFull()):
+        unanswered("somewhere", error)
+    assert logged(capsys) == []
 
 
 def test_of_a_library_only_its_name_and_severity_are_logged(capsys: pytest.CaptureFixture[str]):

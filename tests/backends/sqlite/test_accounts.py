@@ -1,18 +1,19 @@
 """Authorisation on the file: what it leaves there, and what it never reads twice."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from codesynapse.backends.sqlite import open_sqlite
-from codesynapse.contracts.accounts import Action, Caller, KeyRecord, key_hash, new_key
+from codesynapse.contracts.accounts import Action, Caller, KeyRecord, Level, key_hash, new_key
 from codesynapse.contracts.errors import (
     MembershipWithdrawn,
     SessionExpired,
     SessionNotRegistered,
     SessionRevoked,
+    StoreFault,
     Suspended,
     Unauthenticated,
 )
@@ -109,3 +110,65 @@ async def test_the_work_of_a_user_cannot_go_on_under_a_colleagues_key(accounts: 
     await accounts.create_key(record, str(key_hash(new_key())), now_ms=NOW)
     with pytest.raises(Unauthenticated):
         await accounts.recheck(CHAT, "k2", now_ms=NOW)
+
+
+async def test_a_revocation_by_another_process_holds_for_the_next_request_after_a_read_that_failed(
+    accounts: Accounts, another: Connect, path: Path
+) -> None:
+    await accounts.register(ANA, "chat2", now_ms=NOW)
+    # A row that cannot be read, behind one that can: the read dies with a cursor in the middle of its rows.
+    another().execute("UPDATE bindings SET session_id = 'no id', registered_at_ms = 1 WHERE session_id = 'chat2'")
+    another().execute(
+        "INSERT INTO bindings SELECT 'chat3', tenant_id, subject_id, 0, 1, NULL, NULL, 0 FROM bindings LIMIT 1"
+    )
+    with pytest.raises(StoreFault) as kept:
+        await accounts.bindings(ANA)
+    async with open_sqlite({"path": str(path)}) as elsewhere:
+        assert elsewhere.accounts is not None
+        await elsewhere.accounts.revoke("acme", "chat", subject_id=None, now_ms=NOW)
+    assert isinstance((await accounts.authorize(HASH, "chat", now_ms=NOW)).refusal, SessionRevoked)
+    assert kept.value.__traceback__ is not None
+
+
+async def test_actions_of_a_newer_release_on_the_same_file_are_passed_over(
+    accounts: Accounts, another: Connect
+) -> None:
+    end = await accounts.audit_end()
+    other = another()
+    for _ in range(10):
+        other.execute("INSERT INTO audit (at_ms, action) VALUES (1, 'session_teleported')")
+    await accounts.revoke("acme", "chat", subject_id=None, now_ms=NOW)
+    # Even where a whole page would be made of them, what stands behind is found.
+    [record] = await accounts.audit(after=end, limit=3)
+    assert (record.action, record.target) == (Action.SESSION_REVOKED, "chat")
+    assert record.sequence == await accounts.audit_end() == end + 11
+
+
+@pytest.mark.parametrize(
+    ("tampering", "call"),
+    [
+        ("UPDATE bindings SET session_id = 'no id'", lambda it: it.bindings(ANA)),
+        ("UPDATE organizations SET quotas = '{\"facts\": -'", lambda it: it.quotas("acme")),
+        ("UPDATE organizations SET quotas = '[]'", lambda it: it.register(ANA, "new", now_ms=NOW)),
+        ("UPDATE grants SET level = 'own'", lambda it: it.grant("acme", "code", "ana")),
+        ("UPDATE grants SET level = 'own'", lambda it: it.repositories("acme", "ana")),
+    ],
+)
+async def test_a_row_that_means_nothing_is_a_fault_of_the_store_and_not_of_who_asks(
+    accounts: Accounts, another: Connect, tampering: str, call: Callable[[Accounts], Awaitable[object]]
+) -> None:
+    await accounts.create_repository("acme", "code", now_ms=NOW)
+    await accounts.set_grant("acme", "code", "ana", Level.READ, now_ms=NOW)
+    another().execute(tampering)
+    with pytest.raises(StoreFault) as fault:
+        await call(accounts)
+    assert fault.value.cause == "ROW_UNREADABLE"
+
+
+async def test_a_key_whose_row_means_nothing_opens_nothing(accounts: Accounts, another: Connect) -> None:
+    for table in ("keys", "bindings"):
+        another().execute(f"UPDATE {table} SET subject_id = 'no id'")
+    another().execute("INSERT INTO users VALUES ('no id', 0, 1)")
+    another().execute("INSERT INTO members VALUES ('acme', 'no id', 1)")
+    with pytest.raises(StoreFault):
+        await accounts.authorize(HASH, "chat", now_ms=NOW)

@@ -4,14 +4,17 @@ import asyncio
 import signal
 import sqlite3
 import subprocess
+import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from codesynapse.backends.sqlite import open_sqlite
+from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database, open_database
-from codesynapse.backends.sqlite.lane import Connection
+from codesynapse.backends.sqlite.migrate import APPLICATION_ID, VERSION
 from codesynapse.contracts.errors import StoreBusy, StoreFault
 from codesynapse.contracts.memory import CommitId, Scope
 from codesynapse.contracts.suite.worlds import NOW, new_scope
@@ -55,12 +58,12 @@ async def test_what_one_connection_has_written_the_next_question_sees(database: 
     async with open_database(path, deadline_s=10) as other:
         for number in range(20):
             await other.write(user_named(f"u{number}"))
-            for ask in (database.ask, database.search):
+            for ask in (database.ask, partial(database.search, "acme")):
                 assert await ask(lambda each: each.execute("SELECT count(*) FROM users").fetchone()) == (number + 1,)
 
 
 async def test_a_reading_connection_cannot_write(database: Database) -> None:
-    for ask in (database.ask, database.search):
+    for ask in (database.ask, partial(database.search, "acme")):
         with pytest.raises(StoreFault):
             await ask(lambda each: each.execute("INSERT INTO users VALUES ('ana', 0, 1)"))
 
@@ -163,3 +166,53 @@ async def test_a_kill_at_any_moment_loses_no_acknowledged_commit(
         assert kept is not None
         assert kept.revision == int(revision)
         assert len(snapshot.facts) == 3 + (snapshot.revision - 1) % 5
+
+
+async def test_the_graphs_of_one_tenant_do_not_keep_another_tenant_waiting(
+    database: Database, gate: threading.Event
+) -> None:
+    entered, order = asyncio.Event(), []
+    loop = asyncio.get_running_loop()
+
+    def hold(_: Connection) -> None:
+        loop.call_soon_threadsafe(entered.set)
+        gate.wait()
+
+    held = asyncio.create_task(database.search("greedy", hold))
+    await entered.wait()
+    tenants = ["greedy"] * 20 + ["modest"]
+    calls = [asyncio.create_task(database.search(each, lambda _, each=each: order.append(each))) for each in tenants]
+    await asyncio.sleep(0)
+    gate.set()
+    await asyncio.gather(held, *calls)
+    assert order.index("modest") == 1
+
+
+async def test_a_probe_writes_to_the_disk_and_changes_nothing_that_can_be_read(
+    database: Database, another: Callable[[], sqlite3.Connection]
+) -> None:
+    other = another()
+
+    def seen() -> tuple[object, ...]:
+        return tuple(
+            other.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("data_version", "application_id", "user_version", "schema_version")
+        )
+
+    version, *rest = seen()
+    assert rest[:2] == [APPLICATION_ID, VERSION]
+    await database.probe()
+    later, *rest_later = seen()
+    assert later != version
+    assert rest_later == rest
+
+
+async def test_a_probe_fails_where_writes_fail(
+    database: Database,
+) -> None:
+    await database.write(lambda connection: connection.execute("PRAGMA query_only = ON").close())
+    with pytest.raises(StoreFault) as fault:
+        await database.probe()
+    assert fault.value.cause == "SQLITE_READONLY"
+    # The lane opens another connection after the fault, which can write again.
+    await database.probe()

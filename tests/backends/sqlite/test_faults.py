@@ -6,7 +6,7 @@ import time
 import pytest
 
 from codesynapse.backends.sqlite import faults
-from codesynapse.backends.sqlite.faults import patiently, translated
+from codesynapse.backends.sqlite.faults import decoding, patiently, translated
 from codesynapse.contracts.errors import Invalid, NotFound, StoreBusy, StoreFault
 
 
@@ -22,6 +22,7 @@ def failure(code: int, text: str = "a text that may name /a/file or a value") ->
         (failure(sqlite3.SQLITE_BUSY), StoreBusy),
         (failure(sqlite3.SQLITE_BUSY_SNAPSHOT), StoreBusy),
         (failure(sqlite3.SQLITE_LOCKED), StoreBusy),
+        (failure(sqlite3.SQLITE_INTERRUPT), StoreBusy),
         (failure(sqlite3.SQLITE_FULL), StoreFault),
         (sqlite3.ProgrammingError("Cannot operate on a closed database."), StoreFault),
         (OverflowError("Python int too large"), Invalid),
@@ -72,3 +73,19 @@ def test_any_other_error_is_not_tried_again() -> None:
     with pytest.raises(sqlite3.OperationalError):
         patiently(act, time.monotonic() + 60)
     assert len(tries) == 1
+
+
+def test_a_fault_names_sqlites_code_for_the_operator_and_nothing_of_its_text() -> None:
+    named = failure(sqlite3.SQLITE_FULL)
+    named.sqlite_errorname = "SQLITE_FULL"
+    causes = [translated(each) for each in (named, sqlite3.ProgrammingError("/a/file"))]
+    assert [getattr(each, "cause", None) for each in causes] == ["SQLITE_FULL", "ProgrammingError"]
+    assert not any("SQLITE" in str(each) for each in causes)
+
+
+def test_what_cannot_be_decoded_is_the_stores_fault_and_what_can_comes_back() -> None:
+    number = decoding(int)
+    assert number("3") == 3
+    with pytest.raises(StoreFault) as fault:
+        number("three")
+    assert isinstance(fault.value.__cause__, ValueError)

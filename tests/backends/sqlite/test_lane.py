@@ -3,93 +3,15 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from codesynapse.backends.sqlite import lane as lanes
-from codesynapse.backends.sqlite.lane import BATCH_MAX, Connection, Job, Lane, reading, writing
+from codesynapse.backends.sqlite.connection import Connection
+from codesynapse.backends.sqlite.lane import BATCH_MAX, Job, Lane, reading, writing
 from codesynapse.contracts.errors import NotFound, StoreBusy, StoreFault
-
-Connect = Callable[[], sqlite3.Connection]
-
-TABLES = """
-PRAGMA journal_mode = WAL;
-CREATE TABLE rows (number INTEGER PRIMARY KEY);
-CREATE TABLE kin (number INTEGER REFERENCES rows (number) DEFERRABLE INITIALLY DEFERRED);
-"""
-
-
-@pytest.fixture
-def connect(path: Path, another: Connect) -> Connect:
-    path.parent.mkdir()
-    another().executescript(TABLES)
-    return another
-
-
-@pytest.fixture
-def statements() -> list[str]:
-    """What the writer's connection has run."""
-    return []
-
-
-@pytest.fixture
-async def writer(connect: Connect, statements: list[str]) -> AsyncIterator[Lane]:
-    connection = connect()
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.set_trace_callback(statements.append)
-    lane = Lane("test-writer", connection, writing, deadline_s=10)
-    yield lane
-    lane.stop()
-    await asyncio.to_thread(lane.join)
-
-
-@pytest.fixture
-async def reader(connect: Connect) -> AsyncIterator[Lane]:
-    lane = Lane("test-reader", connect(), reading, deadline_s=10)
-    yield lane
-    lane.stop()
-    await asyncio.to_thread(lane.join)
-
-
-def insert(number: int) -> Callable[[Connection], int]:
-    return lambda connection: connection.execute("INSERT INTO rows VALUES (?)", (number,)).rowcount
-
-
-def insert_and_refuse(number: int) -> Callable[[Connection], int]:
-    def work(connection: Connection) -> int:
-        insert(number)(connection)
-        raise NotFound(field="number")
-
-    return work
-
-
-def numbers(connection: Connection) -> list[int]:
-    return [row[0] for row in connection.execute("SELECT number FROM rows ORDER BY number")]
-
-
-class Held:
-    """A lane whose thread is inside a job until it is let go, so that what is asked for meanwhile forms one batch."""
-
-    def __init__(self, lane: Lane, gate: threading.Event) -> None:
-        self._lane = lane
-        self._gate = gate
-        self._entered = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-
-    async def __aenter__(self) -> None:
-        def wait(connection: Connection) -> None:
-            numbers(connection)
-            self._loop.call_soon_threadsafe(self._entered.set)
-            self._gate.wait()
-
-        self.task = asyncio.create_task(self._lane.run(wait))
-        await self._entered.wait()
-
-    async def __aexit__(self, *exc: object) -> None:
-        self._gate.set()
-        await self.task
+from tests.backends.sqlite.conftest import Connect, Held, insert, insert_and_refuse, numbers
 
 
 async def queued(*calls: "asyncio.Task[int]") -> None:
@@ -198,10 +120,12 @@ async def test_a_write_waits_while_another_process_writes(
     assert numbers(connect()) == [1, 2]
 
 
-async def test_a_write_that_another_process_holds_up_past_the_deadline_is_told_busy(connect: Connect) -> None:
+async def test_a_write_that_another_process_holds_up_past_the_deadline_is_told_busy(
+    own: Callable[[], Connection], connect: Connect
+) -> None:
     other = connect()
     other.execute("BEGIN IMMEDIATE")
-    lane = Lane("test-hasty", connect(), writing, deadline_s=0.05)
+    lane = Lane("test-hasty", own, writing, deadline_s=0.05)
     with pytest.raises(StoreBusy) as refusal:
         await lane.run(insert(1))
     assert "locked" not in str(refusal.value)
@@ -256,7 +180,7 @@ async def test_a_failing_read_does_not_hurt_its_neighbours(reader: Lane, gate: t
     assert await sound == []
 
 
-async def test_a_batch_that_dies_answers_everybody_and_the_lane_lives_on(connect: Connect) -> None:
+async def test_a_batch_that_dies_answers_everybody_and_the_lane_lives_on(own: Callable[[], Connection]) -> None:
     deaths = [RuntimeError("the disk is gone")]
 
     def transact(connection: Connection, jobs: Sequence[Job]) -> None:
@@ -264,7 +188,7 @@ async def test_a_batch_that_dies_answers_everybody_and_the_lane_lives_on(connect
             raise deaths.pop()
         reading(connection, jobs)
 
-    lane = Lane("test-mortal", connect(), transact, deadline_s=10)
+    lane = Lane("test-mortal", own, transact, deadline_s=10)
     with pytest.raises(RuntimeError):
         await lane.run(numbers)
     assert await lane.run(numbers) == []
@@ -273,9 +197,9 @@ async def test_a_batch_that_dies_answers_everybody_and_the_lane_lives_on(connect
 
 
 async def test_stopping_finishes_what_was_accepted_and_accepts_nothing_more(
-    connect: Connect, gate: threading.Event
+    own: Callable[[], Connection], connect: Connect, gate: threading.Event
 ) -> None:
-    lane = Lane("test-stopping", connect(), writing, deadline_s=10)
+    lane = Lane("test-stopping", own, writing, deadline_s=10)
     async with Held(lane, gate):
         accepted = asyncio.create_task(lane.run(insert(1)))
         await queued(accepted)

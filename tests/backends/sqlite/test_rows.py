@@ -1,10 +1,24 @@
 """Entities and facts survive their rows."""
 
+from collections.abc import Callable
+
+import pytest
 from msgspec import structs
 
-from codesynapse.backends.sqlite.rows import entity_of, entity_row, fact_of, fact_row, json_array
+from codesynapse.backends.sqlite.rows import (
+    content_of_row,
+    entity_of,
+    entity_row,
+    fact_of,
+    fact_row,
+    json_array,
+    outcome_of,
+    quotas_of,
+)
+from codesynapse.contracts.errors import StoreFault
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.memory import Entity, entity_id
+from codesynapse.contracts.quotas import Quotas
 from codesynapse.contracts.suite.worlds import NOW, later, stated
 
 [FACT] = stated("Ana lives_in Rome", origin="s1").facts
@@ -44,3 +58,26 @@ def test_a_moment_before_1970_comes_back() -> None:
 
 def test_texts_that_cannot_be_stored_are_left_out_of_a_query() -> None:
     assert json_array(["tea", "\ud800", "caf\u00e9"]) == '["tea","caf\u00e9"]'
+
+
+def test_a_row_without_caps_has_the_defaults() -> None:
+    assert quotas_of(None) == quotas_of("{}") == Quotas()
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: entity_of(("id", "name", "type", "[1]")),
+        lambda: entity_of(("id", "name")),
+        lambda: fact_of(("id", "s", "p", "o", 1, NOW, "source", None, "{}")),
+        lambda: content_of_row(b'{"tampered": true}'),
+        lambda: content_of_row(b"[1,[],[[0,1,2]]]"),
+        lambda: outcome_of(b"[]"),
+        lambda: quotas_of("[]"),
+    ],
+)
+def test_a_row_that_means_nothing_is_a_fault_of_the_store(read: Callable[[], object]) -> None:
+    with pytest.raises(StoreFault) as fault:
+        read()
+    assert fault.value.cause == "ROW_UNREADABLE"
+    assert fault.value.__cause__ is not None

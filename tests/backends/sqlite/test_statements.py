@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ADAPTER = Path(__file__).parents[3] / "backends" / "sqlite"
-# Names that run through our own constants: the pragmas of a connection, the statements of schema.sql, those of the
-# stages of a scan and of the two kinds of caps and commits.
+# Names that run through our own constants: the pragmas of a connection and what it passes on, the statements of
+# schema.sql, those of the stages of a scan and of the two kinds of caps and commits.
 OURS = {
-    ("database.py", "pragma"),
+    ("connection.py", "sql"),
+    ("connection.py", "pragma"),
     ("migrate.py", "statement"),
     ("portable.py", "statement"),
     ("portable.py", "held"),

@@ -58,6 +58,8 @@ class Fake:
             self.arrived.notify_all()
         if request.path == SESSIONS_PATH:
             return await self.answers.get("register", registered)(request, body)
+        if request.path == f"{SESSIONS_PATH}/revoke":
+            return await self.answers.get("revoke", revoked)(request, body)
         if request.method != "POST":
             return await self.answers.get(request.method, not_allowed)(request, body)
         if seen.method in self.answers:
@@ -198,6 +200,10 @@ async def launched(url: str, **changes: Any) -> AsyncIterator[Launched]:
 
 async def registered(_: web.Request, body: Any) -> web.StreamResponse:
     return web.json_response({"session_id": body["session_id"]}, status=201)
+
+
+async def revoked(_: web.Request, __: Any) -> web.StreamResponse:
+    return web.json_response({"revoked": True})
 
 
 async def not_allowed(_: web.Request, __: Any) -> web.StreamResponse:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import signal
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from tests.server.bridge.fake import (
     INITIALIZE,
     KEY,
     SESSION,
+    SESSIONS_PATH,
+    Launched,
     answer_of,
     event,
     fake,
@@ -57,10 +60,69 @@ async def test_a_made_up_id_is_one_for_the_process_and_another_for_the_next() ->
                 await client.open()
                 await client.ask("ping")
                 assert await client.ended() == 0
-        registered_ids = [each.body["session_id"] for each in server.seen if each.path != "/mcp"]
+        registered_ids = [each.body["session_id"] for each in server.seen if each.path == SESSIONS_PATH]
         used_ids = [each.headers["X-CodeSynapse-Session"] for each in server.seen if each.path == "/mcp"]
     assert len(set(registered_ids)) == 2
     assert list(dict.fromkeys(used_ids)) == registered_ids
+
+
+async def at_the_end_of_input(_: Launched) -> None:
+    """It is closed by whoever waits for the end."""
+
+
+async def by_a_signal(_: Launched) -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+@pytest.mark.parametrize("end", [at_the_end_of_input, by_a_signal])
+async def test_a_session_that_it_made_up_is_revoked_at_the_end(end: Callable[[Launched], Awaitable[None]]) -> None:
+    async with fake() as server:
+        async with launched(server.url, session_id=None, new_thread=True) as client:
+            await client.open()
+            await end(client)
+            assert await client.ended() == 0
+        (registered,) = [each for each in server.seen if each.path == SESSIONS_PATH]
+        (revoked,) = [each for each in server.seen if each.path == f"{SESSIONS_PATH}/revoke"]
+    assert (revoked.verb, revoked.body) == ("POST", {"session_id": registered.body["session_id"]})
+    assert revoked.headers["Authorization"] == f"Bearer {KEY}"
+
+
+async def test_a_session_that_the_runtime_gave_is_never_revoked() -> None:
+    async with fake() as server, launched(server.url, new_thread=True) as client:
+        await client.open()
+        assert await client.ended() == 0
+    assert not [each for each in server.seen if each.path.endswith("/revoke")]
+
+
+@pytest.mark.parametrize("code", ["revoked", "expired"])
+async def test_a_session_that_has_ended_is_not_revoked_again(code: str) -> None:
+    async with fake() as server:
+        async with launched(server.url, session_id=None, new_thread=True) as client:
+            await client.open()
+            server.answers["ping"] = refuse(403, code)
+            assert "error" in await client.ask("ping")
+            assert await client.ended() == 0
+        assert not [each for each in server.seen if each.path.endswith("/revoke")]
+
+
+async def test_a_launcher_that_registered_nothing_revokes_nothing() -> None:
+    async with fake() as server:
+        async with launched(server.url, session_id=None, new_thread=True) as client:
+            assert await client.ended() == 0
+        assert server.seen == []
+
+
+async def test_a_server_that_does_not_hear_the_farewell_does_not_hold_the_launcher() -> None:
+    async def deaf(_: web.Request, __: Any) -> web.StreamResponse:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with fake() as server:
+        async with launched(server.url, session_id=None, new_thread=True, finish_s=0.01) as client:
+            await client.open()
+            server.answers |= {"revoke": deaf, "DELETE": deaf}
+            assert await client.ended() == 0
+        assert [each for each in server.seen if each.path.endswith("/revoke")]
 
 
 async def test_requests_run_beside_each_other() -> None:

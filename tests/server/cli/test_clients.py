@@ -69,7 +69,24 @@ def of_one(folder: Path, entry: object) -> list[tuple[str, str]]:
     return [(finding.level, finding.text) for finding in findings]
 
 
-@pytest.mark.parametrize("entry", [BRIDGE, DIRECT, environment("bridge", SESSION_ID="${env:CHAT}")])
+def test_a_complete_entry_whose_launcher_makes_up_its_sessions_says_when_they_end(tmp_path: Path) -> None:
+    ((level, text),) = of_one(tmp_path, BRIDGE)
+    assert (level, text.partition(";")[0]) == ("ok", "is complete")
+    assert "ends with it" in text
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {**BRIDGE, "env": {"CODESYNAPSE_API_KEY": "${env:KEY}"}},
+        headers(authorization="Bearer ${input:key}"),
+    ],
+)
+def test_a_key_that_the_client_fills_in_is_ok(tmp_path: Path, entry: dict[str, Any]) -> None:
+    assert [level for level, _ in of_one(tmp_path, entry)] == ["ok"]
+
+
+@pytest.mark.parametrize("entry", [DIRECT, environment("bridge", SESSION_ID="${env:CHAT}")])
 def test_a_complete_entry_is_ok(tmp_path: Path, entry: dict[str, Any]) -> None:
     assert of_one(tmp_path, entry) == [("ok", "is complete")]
 
@@ -93,6 +110,10 @@ FAULTS = [
     # A url with headers.
     (headers(authorization=None), "problem", "Authorization"),
     (headers(authorization=KEY), "problem", "Authorization"),
+    (headers(authorization="Bearer csk_..."), "problem", "is no key"),
+    (headers(authorization="Bearer "), "problem", "is no key"),
+    ({**BRIDGE, "env": {"CODESYNAPSE_API_KEY": "csk_..."}}, "problem", "is no key"),
+    ({**BRIDGE, "env": {"CODESYNAPSE_API_KEY": KEY + "x"}}, "problem", "is no key"),
     (headers(session=ID, parent=ID), "warning", "ends after seven days"),
     (headers(parent=None), "problem", "Parent-Session is missing"),
     (headers(parent="${env:OTHER}"), "problem", "must equal"),
@@ -111,7 +132,7 @@ FAULTS = [
 @pytest.mark.parametrize(("entry", "level", "says"), FAULTS)
 def test_each_fault_is_told_with_what_to_do(tmp_path: Path, entry: object, level: str, says: str) -> None:
     assert [(each, says in text) for each, text in of_one(tmp_path, entry) if says in text] == [(level, True)]
-    assert ("ok", "is complete") not in of_one(tmp_path, entry)
+    assert "ok" not in [level for level, _ in of_one(tmp_path, entry)]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from codesynapse.contracts.errors import Invalid
+from codesynapse.contracts.errors import Invalid, StoreFault
 from codesynapse.server.cli.stores import command, said_as
 from codesynapse.server.settings import SettingsError
 from tests.server.cli.conftest import CommandLine
@@ -24,6 +24,10 @@ async def sample(context: click.Context, organization: str, user: str | None, ca
             raise SettingsError("CODESYNAPSE_X: no.")
         case "refused":
             raise Invalid(field="user", limit=1)
+        case "full":
+            fault = StoreFault()
+            fault.cause = "SQLITE_FULL"
+            raise fault
     click.echo("done")
 
 
@@ -33,6 +37,7 @@ async def sample(context: click.Context, organization: str, user: str | None, ca
         ("fine", 0, "done\n", ""),
         ("setting", 2, "", "CODESYNAPSE_X: no.\n"),
         ("refused", 1, "", "An argument is not valid. Field: --user. Limit: 1.\n"),
+        ("full", 1, "", "The store failed; the operator's log says more. Cause: SQLITE_FULL.\n"),
     ],
 )
 def test_a_refusal_is_one_line_and_an_exit_code(argument: str, code: int, out: str, err: str) -> None:

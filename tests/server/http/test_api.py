@@ -11,7 +11,7 @@ import pytest
 
 from codesynapse.contracts.accounts import Level
 from codesynapse.server.http import api
-from codesynapse.server.http.requests import OFF_LOOP_BYTES
+from codesynapse.server.mcp.messages import OFF_LOOP_BYTES
 from tests.integration.harness import Person, Product, fresh, product
 
 SESSIONS = "/api/v1/execution/sessions"
@@ -187,7 +187,7 @@ async def test_a_large_body_is_refused_as_a_small_one_and_read_beside_the_loop(
         headers = await bound(running)
         monkeypatch.setattr(api, "_decoded", watched)
         answer = await ask(running, "POST", MEMORY + "/recall", headers, {"query": "x" * size})
-        assert (answer.status, answer.body["field"], answer.body["limit"]) == (422, "query", "<= 2000")
+        assert (answer.status, answer.body["field"], answer.body["limit"]) == (422, "query", "<= 2000 characters")
         padded = b'{"query":"tea"' + b" " * size + b"}"
         assert (await ask(running, "POST", MEMORY + "/recall", headers, padded)).status == 200
         deep = b'{"query":' + b"[" * 65 + b" " * size

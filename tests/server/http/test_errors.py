@@ -26,7 +26,7 @@ EXPECTED = {
     422: ["Invalid", "QuotaExceeded", "SnapshotTooLarge", "SnapshotInvalid"],
     429: ["ActiveCapacity", "TooManyCalls", "TooManyTransports"],
     501: ["Unsupported"],
-    503: ["ServerFull", "StoreBusy", "StoreFault"],
+    503: ["ServerFull", "EventsFull", "StoreBusy", "StoreFault"],
 }
 
 

@@ -7,8 +7,9 @@ import json
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
+from multidict import CIMultiDict
 
-from codesynapse.contracts.errors import HostRefused, OriginRefused, StoreBusy
+from codesynapse.contracts.errors import HostRefused, OriginRefused, SessionRevoked, StoreBusy, StoreFault
 from codesynapse.server.http.guard import Guard, middleware, plain, refused
 from codesynapse.server.settings import Settings
 from codesynapse.server.telemetry import Metrics
@@ -47,7 +48,11 @@ def test_names_of_this_machine_are_served_with_and_without_a_port(host: str):
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "", "localhost.evil.example", "evil.example:8420", "[::1", "127.0.0.1.x", "localhost@evil"]
+    "host",
+    [
+        *("evil.example", "", "localhost.evil.example", "evil.example:8420", "[::1", "127.0.0.1.x", "localhost@evil"),
+        *("evil@127.0.0.1", "localhost/evil", "localhost?x", "localhost:x", "localhost:", "local\thost", "localhost\n"),
+    ],
 )
 def test_any_other_host_is_refused_on_loopback(host: str):
     with pytest.raises(HostRefused):
@@ -85,11 +90,25 @@ def test_pages_of_this_machine_may_ask(origin: str):
         "http://[::1",
         "localhost",
         "http://localhost/é",
+        "http://evil@localhost",
+        "http://localhost@evil.example",
+        "http://localhost/",
+        "http://localhost/evil",
+        "http://localhost?x",
+        "http://localhost#x",
+        "http://localhost:x",
+        "http://local\thost",
     ],
 )
 def test_pages_of_others_may_not(origin: str):
     with pytest.raises(OriginRefused):
         Guard(Settings()).check(request(Origin=origin))
+
+
+def test_two_origins_may_not_ask_even_if_each_might_alone():
+    headers = CIMultiDict([("Host", "localhost"), ("Origin", ALLOWED), ("Origin", ALLOWED)])
+    with pytest.raises(OriginRefused):
+        Guard(Settings()).check(make_mocked_request("GET", "/mcp", headers=headers))
 
 
 def test_an_origin_that_no_header_of_an_answer_could_hold_may_not_ask():
@@ -123,8 +142,20 @@ async def test_a_preflight_of_an_allowed_origin_is_answered_before_any_credentia
 async def test_an_allowed_page_may_read_the_answer_and_the_session_id():
     response = await answer(request(Origin=ALLOWED))
     assert response.headers["Access-Control-Allow-Origin"] == ALLOWED
-    assert response.headers["Access-Control-Expose-Headers"] == "Mcp-Session-Id"
+    exposed = response.headers["Access-Control-Expose-Headers"].split(", ")
+    assert exposed == ["Mcp-Session-Id", "Retry-After", "X-CodeSynapse-Session-Expires"]
     assert "Access-Control-Allow-Origin" not in (await answer(request())).headers
+
+
+async def test_an_allowed_page_may_read_why_it_was_refused_and_no_other_page_may():
+    async def revoked(_: web.Request) -> web.StreamResponse:
+        raise SessionRevoked
+
+    response = await answer(request(Origin=ALLOWED), revoked)
+    assert (response.status, response.headers["Access-Control-Allow-Origin"]) == (403, ALLOWED)
+    other_host = await answer(request(Origin=ALLOWED, Host="evil.example"), revoked)
+    assert other_host.status == 403
+    assert "Access-Control-Allow-Origin" not in other_host.headers
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
@@ -142,6 +173,20 @@ async def test_a_refusal_is_a_plain_object_elsewhere():
         raise StoreBusy
 
     assert body_of(await answer(request("/api/v1/x"), busy))["code"] == "store_busy"
+
+
+async def test_a_store_that_fails_is_logged_with_its_cause_and_its_caller_is_not_told(
+    capsys: pytest.CaptureFixture[str],
+):
+    async def full(_: web.Request) -> web.StreamResponse:
+        fault = StoreFault()
+        fault.cause = "SQLITE_FULL"
+        raise fault
+
+    response = await answer(request("/api/v1/x"), full)
+    assert (response.status, body_of(response)["code"]) == (503, "store_fault")
+    assert "SQLITE_FULL" not in str(body_of(response))
+    assert "SQLITE_FULL" in "".join(capsys.readouterr())
 
 
 async def test_a_fault_of_ours_is_500_and_its_text_stays_inside(capsys: pytest.CaptureFixture[str]):

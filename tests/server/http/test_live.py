@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import pytest
 
 from codesynapse.contracts.accounts import Action, AuditRecord, Caller
-from codesynapse.contracts.errors import ServerFull, TooManyCalls, TooManyTransports, TransportUnknown
+from codesynapse.contracts.errors import EventsFull, ServerFull, TooManyCalls, TooManyTransports, TransportUnknown
 from codesynapse.contracts.identity import Identity, Millis
+from codesynapse.server.clock import Clock, ManualClock
 from codesynapse.server.http.live import Call, Live, Lives
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.catalog import Catalog
@@ -26,7 +27,11 @@ def caller(subject: str = "u", *, tenant: str = "t", key: str = "k") -> Caller:
     return Caller(tenant_id=tenant, subject_id=subject, key_id=key)
 
 
-def opened(lives: Lives, who: Caller | None = None, *, session_id: str | None = None, at: int = 0) -> Live:
+def table(clock: Clock = lambda: NOW, **limits: int) -> Lives:
+    return Lives(Limits(**limits), clock)
+
+
+def opened(lives: Lives, who: Caller | None = None, *, session_id: str | None = None) -> Live:
     who = who or caller()
     connection = Connection(Catalog(), ServerInfo(name="n", title="t", version="1", instructions="i"))
     connection.initialized = True
@@ -39,7 +44,7 @@ def opened(lives: Lives, who: Caller | None = None, *, session_id: str | None = 
                 parent_session_id=session_id,
             )
         )
-    return lives.open(who, connection, Millis(at))
+    return lives.open(who, connection)
 
 
 @dataclass
@@ -77,7 +82,7 @@ async def over(call: Call) -> None:
 
 
 def test_a_session_is_found_by_its_id_and_its_very_credential():
-    lives = Lives(Limits())
+    lives = table()
     live = opened(lives)
     assert lives.find(live.id, caller()) is live
     for other in (caller("v"), caller(key="k2"), caller(tenant="t2")):
@@ -88,11 +93,11 @@ def test_a_session_is_found_by_its_id_and_its_very_credential():
 @pytest.mark.parametrize("transport_id", ["", "x", "\udcff", "é" * 1_000])
 def test_an_invented_id_is_unknown(transport_id: str):
     with pytest.raises(TransportUnknown):
-        Lives(Limits()).find(transport_id, caller())
+        table().find(transport_id, caller())
 
 
 def test_ids_are_random_and_the_table_does_not_hold_them():
-    lives = Lives(Limits())
+    lives = table()
     first, second = opened(lives), opened(lives)
     assert first.id != second.id
     assert len(first.id) >= 43
@@ -100,7 +105,7 @@ def test_ids_are_random_and_the_table_does_not_hold_them():
 
 
 def test_at_the_principals_cap_its_least_recently_used_idle_session_ends():
-    lives = Lives(Limits(transports_per_principal_max=2))
+    lives = table(transports_per_principal_max=2)
     first, second, foreign = opened(lives), opened(lives), opened(lives, caller("v"))
     lives.find(first.id, caller())
     third = opened(lives)
@@ -109,7 +114,7 @@ def test_at_the_principals_cap_its_least_recently_used_idle_session_ends():
 
 
 def test_where_none_is_idle_the_next_session_is_refused_with_the_limit():
-    lives = Lives(Limits(transports_per_principal_max=1))
+    lives = table(transports_per_principal_max=1)
     live = opened(lives)
     live.follow(live.log.open(()), Reader())
     with pytest.raises(TooManyTransports, match="Limit: 1"):
@@ -119,7 +124,7 @@ def test_where_none_is_idle_the_next_session_is_refused_with_the_limit():
 
 
 def test_at_the_cap_of_all_another_principal_is_told_that_the_server_is_full():
-    lives = Lives(Limits(transports_max=1))
+    lives = table(transports_max=1)
     live = opened(lives)
     with pytest.raises(ServerFull, match="Limit: 1"):
         opened(lives, caller("v"))
@@ -128,7 +133,7 @@ def test_at_the_cap_of_all_another_principal_is_told_that_the_server_is_full():
 
 
 def test_at_most_so_many_calls_of_a_principal_are_in_flight():
-    lives, principal = Lives(Limits(calls_in_flight_max=2)), ("t", "u")
+    lives, principal = table(calls_in_flight_max=2), ("t", "u")
     lives.enter(principal, 2)
     with pytest.raises(TooManyCalls, match="Limit: 2"):
         lives.enter(principal, 1)
@@ -138,7 +143,7 @@ def test_at_most_so_many_calls_of_a_principal_are_in_flight():
 
 
 def test_places_are_forgotten_when_none_is_held():
-    lives = Lives(Limits())
+    lives = table()
     lives.enter(("t", "u"), 0)
     lives.enter(("t", "v"), 1)
     lives.leave(("t", "v"))
@@ -146,7 +151,7 @@ def test_places_are_forgotten_when_none_is_held():
 
 
 async def test_a_call_gives_its_place_back_when_it_ends():
-    lives = Lives(Limits(calls_in_flight_max=1))
+    lives = table(calls_in_flight_max=1)
     live = opened(lives)
     call = await running(lives, live)
     assert (live.idle, len(lives.tasks)) == (False, 1)
@@ -157,7 +162,7 @@ async def test_a_call_gives_its_place_back_when_it_ends():
 
 
 async def test_a_cancellation_takes_the_newest_call_of_that_very_id():
-    lives = Lives(Limits())
+    lives = table()
     live = opened(lives)
     calls = [await running(lives, live, RequestId(each)) for each in (b"1", b"1", b'"1"')]
     live.cancel(RequestId(b"2"))
@@ -169,7 +174,7 @@ async def test_a_cancellation_takes_the_newest_call_of_that_very_id():
 
 
 async def test_closing_cancels_calls_stops_readers_and_gives_events_back():
-    lives = Lives(Limits())
+    lives = table()
     live, reader = opened(lives), Reader()
     call = await running(lives, live)
     live.follow(call.stream, reader)
@@ -182,7 +187,7 @@ async def test_closing_cancels_calls_stops_readers_and_gives_events_back():
 
 
 def test_a_second_reader_of_a_stream_stops_the_first_and_only_the_second_can_detach():
-    live = opened(Lives(Limits()))
+    live = opened(table())
     stream, first, second = live.log.open(()), Reader(), Reader()
     live.follow(stream, first)
     live.follow(stream, second)
@@ -193,7 +198,7 @@ def test_a_second_reader_of_a_stream_stops_the_first_and_only_the_second_can_det
 
 
 def test_cutting_stops_whoever_reads():
-    live = opened(Lives(Limits()))
+    live = opened(table())
     stream, reader = live.log.open(()), Reader()
     live.follow(stream, reader)
     live.cut(stream)
@@ -202,17 +207,40 @@ def test_cutting_stops_whoever_reads():
 
 
 async def test_an_idle_session_ends_after_its_time_and_use_begins_it_anew():
-    lives = Lives(Limits(idle_ms=1_000))
+    clock = ManualClock(0)
+    lives = table(clock, idle_ms=1_000)
     live = opened(lives)
-    live.touch(Millis(500))
+    clock.now_ms = 500
+    live.touch()
     lives.sweep(Millis(1_499))
     assert not live.closed
     lives.sweep(Millis(1_500))
     assert live.closed
 
 
+@pytest.mark.parametrize("way", ["detached", "cut", "answered"])
+async def test_a_session_has_all_its_idle_time_from_when_its_last_use_ended(way: str):
+    clock = ManualClock(0)
+    lives = table(clock, idle_ms=1_000)
+    live, stream, reader = opened(lives), None, Reader()
+    if way == "answered":
+        call = await running(lives, live)
+        clock.now_ms = 5_000
+        call.cancel()
+        await over(call)
+    else:
+        stream = live.log.open(())
+        live.follow(stream, reader)
+        clock.now_ms = 5_000
+        live.unfollow(stream, reader) if way == "detached" else live.cut(stream)
+    lives.sweep(Millis(5_999))
+    assert (live.idle, live.closed) == (True, False)
+    lives.sweep(Millis(6_000))
+    assert live.closed
+
+
 async def test_one_that_never_said_it_was_initialized_ends_earlier():
-    lives = Lives(Limits(idle_ms=1_000, uninitialized_ms=100))
+    lives = table(idle_ms=1_000, uninitialized_ms=100)
     live, other = opened(lives), opened(lives)
     live.connection.initialized = False
     lives.sweep(Millis(100))
@@ -220,7 +248,7 @@ async def test_one_that_never_said_it_was_initialized_ends_earlier():
 
 
 async def test_a_session_that_works_or_is_listened_to_is_not_idle():
-    lives = Lives(Limits(idle_ms=1))
+    lives = table(idle_ms=1)
     busy, heard, reader = opened(lives), opened(lives), Reader()
     call = await running(lives, busy)
     heard.follow(heard.log.open(()), reader)
@@ -231,7 +259,7 @@ async def test_a_session_that_works_or_is_listened_to_is_not_idle():
 
 
 async def test_the_bindings_deadline_ends_even_a_busy_session():
-    lives = Lives(Limits())
+    lives = table()
     live = opened(lives)
     live.follow(live.log.open(()), Reader())
     live.deadline_ms = Millis(100)
@@ -248,28 +276,52 @@ def kept(live: Live) -> Stream:
 
 
 async def test_old_responses_go_with_the_sweep():
-    lives = Lives(Limits(response_kept_ms=100))
+    lives = table(response_kept_ms=100)
     live = opened(lives)
     stream = kept(live)
     lives.sweep(Millis(100))
     assert live.log.find(stream.event_id(0)) == (ONE,)
 
 
-def test_room_is_made_of_the_principals_own_responses_and_never_of_anothers():
-    lives = Lives(Limits(events_bytes_max=2 * STREAM_BYTES))
+def test_beyond_its_share_a_principals_own_responses_go_and_then_its_calls_are_refused_with_the_limit():
+    lives = table(events_bytes_max=8 * STREAM_BYTES)
     mine, also_mine, foreign = opened(lives), opened(lives), opened(lives, caller("v"))
     other, theirs = kept(also_mine), kept(foreign)
+    mine.log.open((ONE,))
     lives.make_room(mine)
     assert also_mine.log.find(other.event_id(0)) == (ONE,)
-    assert foreign.log.find(theirs.event_id(0)) is not None
-    kept(foreign)
-    with pytest.raises(ServerFull):
+    mine.log.open((ONE,))
+    with pytest.raises(EventsFull, match=f"Limit: {2 * STREAM_BYTES}"):
         lives.make_room(mine)
-    assert foreign.log.size_bytes > 2 * STREAM_BYTES
+    lives.make_room(foreign)
+    assert foreign.log.find(theirs.event_id(0)) != (ONE,)
+
+
+def test_at_the_total_room_is_made_of_the_principals_own_responses_and_never_of_anothers():
+    lives = table(events_bytes_max=8 * STREAM_BYTES)
+    mine, foreign = opened(lives), [opened(lives, caller(f"v{number}")) for number in range(7)]
+    own = kept(mine)
+    theirs = [(live, kept(live)) for live in foreign]
+    lives.make_room(mine)
+    assert mine.log.find(own.event_id(0)) == (ONE,)
+    theirs.append((foreign[0], kept(foreign[0])))
+    with pytest.raises(EventsFull, match=f"Limit: {8 * STREAM_BYTES}"):
+        lives.make_room(mine)
+    assert all(live.log.find(stream.event_id(0)) != (ONE,) for live, stream in theirs)
+
+
+def test_what_a_principal_holds_is_given_back_with_its_last_session():
+    lives = table(events_bytes_max=4 * STREAM_BYTES)
+    first, second = opened(lives), opened(lives)
+    first.log.open((ONE,))
+    lives.close(first)
+    lives.make_room(second)
+    lives.close(second)
+    assert (lives.budget.used, lives._shares) == (0, {})
 
 
 def test_a_calls_own_session_gives_its_responses_first():
-    lives = Lives(Limits(events_bytes_max=2 * STREAM_BYTES))
+    lives = table(events_bytes_max=8 * STREAM_BYTES)
     mine, also_mine = opened(lives), opened(lives)
     other, own = kept(also_mine), kept(mine)
     lives.make_room(mine)
@@ -295,7 +347,7 @@ RECORDS = [
 def test_an_audit_record_closes_whose_access_it_ended_and_nobody_elses(
     action: Action, tenant: str | None, target: str | None, ended: list[str]
 ):
-    lives = Lives(Limits())
+    lives = table()
     sessions = {
         "u1": opened(lives, caller(), session_id="s"),
         "u2": opened(lives, caller(key="k2")),

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from codesynapse.server.http import mcp
-from codesynapse.server.http.requests import OFF_LOOP_BYTES
-from tests.integration.harness import Product, Transport, fresh, product
+from codesynapse.server.mcp.messages import OFF_LOOP_BYTES
+from codesynapse.server.tools import dispatch
+from tests.integration.harness import Product, Transport, fresh, messages_of, product
 from tests.integration.tools import call, live_of, register_tools, status_of
 
 
@@ -125,6 +126,32 @@ async def test_a_large_body_is_served_as_a_small_one_and_parsed_beside_the_loop(
         assert beside == [size > OFF_LOOP_BYTES]
 
 
+@pytest.mark.parametrize("size", [1_000, OFF_LOOP_BYTES + 1_000])
+async def test_large_arguments_and_a_large_batch_are_decoded_beside_the_loop(
+    size: int, monkeypatch: pytest.MonkeyPatch
+):
+    beside: dict[str, bool] = {}
+
+    def watch(module: Any, name: str) -> None:
+        original = getattr(module, name)
+
+        def watched(*arguments: Any, **named: Any) -> Any:
+            beside[name] = threading.current_thread() is not threading.main_thread()
+            return original(*arguments, **named)
+
+        monkeypatch.setattr(module, name, watched)
+
+    async with product() as running:
+        register_tools(running.services)
+        transport = await running.open(await running.person(), version="2025-03-26")
+        watch(mcp, "parse_batch")
+        watch(dispatch, "decode_arguments")
+        async with transport.post([call(1, "say", text="x" * size)]) as answer:
+            (message,) = await messages_of(answer)
+        assert json.loads(message["result"]["content"][0]["text"])["text"] == "x" * size
+        assert beside == dict.fromkeys(("parse_batch", "decode_arguments"), size > OFF_LOOP_BYTES)
+
+
 async def test_nothing_is_kept_of_an_answer_that_went_out_as_plain_json():
     async with product() as running:
         register_tools(running.services)
@@ -162,6 +189,20 @@ async def test_the_servers_choice_of_toolsets_bounds_a_clients():
             transport.extra = {"X-CodeSynapse-Toolsets": chosen}
             listed = (await transport.request("tools/list"))["result"]["tools"]
             assert len(listed) == count, chosen
+
+
+async def test_an_unknown_toolset_is_refused_where_it_was_named():
+    async with product() as running:
+        transport = await running.open(await running.person())
+        sent = {**transport.all_headers(), "X-CodeSynapse-Toolsets": "nothing"}
+        for query, headers, field in (
+            ("", sent, "X-CodeSynapse-Toolsets"),
+            ("?toolsets=nothing", transport.all_headers(), "?toolsets"),
+        ):
+            data = json.dumps(transport.message("tools/list"))
+            async with running.http.post(running.url + query, data=data, headers=headers) as answer:
+                told = (await answer.json())["error"]["data"]
+                assert (answer.status, told["code"], told["field"]) == (400, "header_invalid", field)
 
 
 async def test_a_deleted_transport_leaves_the_chat_session_and_its_memory():

@@ -100,6 +100,18 @@ def test_initialize_comes_once():
     assert code_of(connection(), initialize("2025-11-25")) == INVALID_REQUEST
 
 
+def test_a_tool_is_called_after_initialize_and_a_ping_is_answered_before():
+    catalog = Catalog()
+    catalog.add(TOOL, toolset="a")
+    made = Connection(catalog, INFO)
+    made.bind(identity())
+    assert code_of(made, request("tools/call", {"name": "tool"})) == INVALID_REQUEST
+    assert code_of(made, request("server/discover")) == METHOD_NOT_FOUND
+    assert result(made.receive(request("ping"))) == {}
+    made.open(initialize("2025-11-25"))
+    assert isinstance(made.receive(request("tools/call", {"name": "tool"})), RunTool)
+
+
 def test_only_what_works_is_declared_as_a_capability():
     made = Connection(Catalog(), INFO)
     assert result(made.open(initialize("2025-11-25")))["capabilities"] == {"tools": {}, "logging": {}}

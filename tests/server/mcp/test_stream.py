@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codesynapse.contracts.errors import TransportUnknown
 from codesynapse.contracts.identity import Millis
 from codesynapse.server.limits import Limits
-from codesynapse.server.mcp.messages import RequestId
+from codesynapse.server.mcp.messages import NO_ID, RequestId
 from codesynapse.server.mcp.stream import GONE_MAX, STREAM_BYTES, Budget, EventLog, Position, Stream
 
 ONE, TWO = RequestId(b"1"), RequestId(b'"1"')
@@ -127,6 +129,43 @@ def test_beyond_a_sessions_bytes_its_oldest_finished_responses_go_first():
     assert log.size_bytes <= 3 * STREAM_BYTES + 300
 
 
+def test_beyond_a_sessions_bytes_what_was_written_out_goes_first():
+    log = log_of(session_bytes_max=3 * STREAM_BYTES + 300)
+    unread, read = finished(log, size=200), finished(log)
+    log.written(read)
+    finished(log, size=200)
+    assert log.find(read.event_id(0)) == (ONE,)
+    assert isinstance(log.find(unread.event_id(0)), Position)
+
+
+def test_what_alone_is_beyond_a_sessions_bytes_goes_when_it_was_written_out_and_not_before():
+    log = log_of(session_bytes_max=STREAM_BYTES)
+    stream = finished(log, size=5_000)
+    assert isinstance(log.find(stream.event_id(0)), Position)
+    log.written(stream)
+    assert (log.find(stream.event_id(0)), log.size_bytes) == ((ONE,), 0)
+
+
+def test_what_was_written_out_within_the_bytes_can_still_be_resumed():
+    log = log_of()
+    stream = finished(log)
+    log.written(stream)
+    assert log.find(stream.event_id(0)) == Position(stream, 0)
+
+
+def test_a_part_of_a_budget_counts_in_the_whole_and_is_used_up_with_either():
+    whole = Budget(100)
+    one, other = Budget(60, whole), Budget(60, whole)
+    one.grow(50)
+    assert (one.exceeded, other.exceeded) == (None, None)
+    one.grow(10)
+    assert (one.exceeded, other.exceeded) == (60, None)
+    other.grow(40)
+    assert (one.exceeded, other.exceeded) == (60, 100)
+    one.grow(-60)
+    assert (one.exceeded, other.exceeded, whole.used) == (None, None, 40)
+
+
 def test_a_response_of_a_running_exchange_stays_even_beyond_the_bytes():
     log = log_of(session_bytes_max=1_024)
     stream = log.open((ONE, TWO))
@@ -159,12 +198,24 @@ def test_what_still_runs_does_not_expire():
     assert isinstance(log.find(stream.event_id(0)), Position)
 
 
-def test_the_names_of_gone_streams_are_bounded():
+def test_the_names_of_gone_streams_are_bounded_and_one_without_a_name_is_still_gone():
     log = log_of(response_kept_ms=1)
     streams = [finished(log, now_ms=0) for _ in range(GONE_MAX + 1)]
     log.expire(Millis(10))
-    assert log.find(streams[0].event_id(0)) is None
+    assert len(log._gone) == GONE_MAX
+    assert log.find(streams[0].event_id(0)) == (NO_ID,)
     assert log.find(streams[1].event_id(0)) == (ONE,)
+
+
+def test_a_stream_that_was_never_opened_or_answered_no_request_is_not_gone():
+    log = log_of()
+    standalone = log.open(())
+    log.forget(standalone)
+    finished(log)
+    name = log._name
+    for event_id in (standalone.event_id(1), f"{name}3.1", f"{name}.1", f"{name}02.1", f"{name}-1.1", f"{name}2 .1"):
+        assert log.find(event_id) is None, event_id
+    assert isinstance(log.find(f"{name}2.1"), Position)
 
 
 def test_room_is_made_of_finished_responses_until_the_budget_has_some():
@@ -173,9 +224,9 @@ def test_room_is_made_of_finished_responses_until_the_budget_has_some():
     first, second = finished(log, size=1_000), finished(log, size=1_000)
     running = log.open((ONE,))
     note(log, running, "n" * 1_024)
-    assert budget.full
+    assert budget.exceeded
     log.make_room()
-    assert not budget.full
+    assert not budget.exceeded
     assert log.find(first.event_id(0)) == (ONE,)
     assert isinstance(log.find(second.event_id(0)), Position)
 
@@ -186,7 +237,7 @@ def test_making_room_leaves_what_runs_alone():
     running = log.open((ONE,))
     log.make_room()
     assert isinstance(log.find(running.event_id(0)), Position)
-    assert budget.full
+    assert budget.exceeded
 
 
 @given(st.lists(st.tuples(st.sampled_from("onafse"), st.integers(0, 300)), max_size=60))
@@ -219,3 +270,13 @@ def test_after_the_release_a_late_answer_is_not_kept():
     log.release()
     answer(log, stream)
     assert (payloads(stream), log.size_bytes) == ([], 0)
+
+
+def test_after_the_release_no_stream_is_opened_and_nothing_is_counted():
+    budget = Budget(1 << 30)
+    log = log_of(budget)
+    log.open(())
+    log.release()
+    with pytest.raises(TransportUnknown):
+        log.open((ONE,))
+    assert (log.size_bytes, budget.used) == (0, 0)

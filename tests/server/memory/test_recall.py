@@ -86,10 +86,23 @@ async def test_the_characters_of_an_answer_are_bounded_by_whole_facts(here: Worl
     await upsert(here.engine, execution, *(triple("Ana", "likes", f"tea {number}") for number in range(5)))
     every = (await here.recall.session(execution, REPO, "tea", limit=10)).facts
     first = len(msgspec.json.encode(every[0]).decode())
-    for most, count in ((first, 1), (first - 1, 0), (10**6, 5)):
+    for most, count in ((first, 1), (10**6, 5)):
         recalled = await here.recall.session(execution, REPO, "tea", limit=10, max_chars=most)
         assert recalled.facts == every[:count]
         assert recalled.note is UNSET
+
+
+async def test_an_answer_with_no_room_for_the_first_fact_says_so(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    for engine, recall in ((here.engine, here.recall.session), (here.repository, here.recall.repository)):
+        await upsert(engine, execution, triple("Ana", "likes", "tea"))
+        (fact,) = (await recall(execution, REPO, "tea", limit=10)).facts
+        least = len(msgspec.json.encode(fact).decode())
+        narrow = await recall(execution, REPO, "tea", limit=10, max_chars=least - 1)
+        assert (narrow.facts, "max_chars" in str(narrow.note)) == ([], True)
+        assert (await recall(execution, REPO, "tea", limit=10, max_chars=least)).note is UNSET
+        nothing = await recall(execution, REPO, "milk", limit=10, max_chars=100)
+        assert (nothing.facts, "max_chars" in str(nothing.note)) == ([], False)
 
 
 async def test_the_repository_is_recalled_by_who_did_not_write_it(here: World):

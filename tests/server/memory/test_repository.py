@@ -12,6 +12,7 @@ from msgspec import UNSET
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.errors import GrantInsufficient, Invalid, RevisionConflict, SessionRevoked
 from codesynapse.contracts.repository import RepositoryScope
+from codesynapse.contracts.triples import normalised
 from codesynapse.server.memory.views import Found
 from tests.server.world import REPO, TENANT, World, triple, upsert, world
 
@@ -74,6 +75,19 @@ async def test_repositories_of_one_name_in_two_organisations_share_nothing(here:
     assert (await here.repository.candidates(theirs, REPO, ["tea"], history=False)).slice.facts == ()
     assert (await here.repository.neighbourhood(theirs, REPO, ["Ana"], depth=1, limit=9)).nodes == []
     assert TENANT != "other"
+
+
+@pytest.mark.parametrize("spelt", ["Caf\u00e9 Zo\u00eb", "Cafe\u0301 Zoe\u0308", " CAFE\u0301 ZO\u00cb\t"])
+async def test_what_is_sought_is_found_however_it_is_spelt(here: World, spelt: str):
+    execution = await here.execution(await here.user("ana"), "s")
+    await upsert(here.repository, execution, normalised(triple(spelt, "lies_in", " Wien ")))
+    for asked in ("Cafe\u0301 Zoe\u0308", " Caf\u00e9 Zo\u00eb ", "Zoe\u0308", "CAFE\u0301"):
+        assert len(names(await search(here, execution, asked))) == 1
+    for asked in ("Cafe\u0301 Zoe\u0308", " caf\u00e9 zo\u00eb\n", " Wien "):
+        near = await here.repository.neighbourhood(execution, REPO, [asked], depth=1, limit=9)
+        assert len(near.nodes) == 2
+    assert names(await search(here, execution, "Cafe Zoe")) == []
+    assert (await here.repository.neighbourhood(execution, REPO, [" ", "Zoe"], depth=1, limit=9)).nodes == []
 
 
 async def test_search_finds_entities_by_all_words_of_name_type_or_alias(here: World):

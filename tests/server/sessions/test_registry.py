@@ -1,10 +1,8 @@
-"""May they: claims, registration, resolution, revocation, grants; and where a session's id may come from."""
+"""May they: claims, registration, resolution, revocation, grants."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -31,7 +29,6 @@ from codesynapse.contracts.errors import (
 from codesynapse.server.sessions.registry import Claim, Sessions, claim
 from tests.server.world import REPO, TENANT, World, triple, upsert, world
 
-ROOT = Path(__file__).parents[3]
 NAMES = ("A", "B")
 MALFORMED: list[object] = ["", " ", "a b", "a\n", "é", "x" * 129, None, 5, "\udcff", "a/b"]
 
@@ -261,75 +258,3 @@ async def test_a_withdrawn_grant_holds_for_the_next_call(here: World):
     await here.ports.accounts.set_grant(TENANT, REPO, "ana", None, now_ms=here.clock())
     with pytest.raises(RepositoryForbidden):
         await here.sessions.require_repository(execution, REPO, Level.READ)
-
-
-# --- Where a session's id may come from (seed 0: the runtime supplies it, nothing ever stands in for it). ---
-
-
-def calls_of(path: Path, attribute: str) -> list[ast.Call]:
-    """Calls of `….attribute(…)` in a file."""
-    return [
-        node
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == attribute
-    ]
-
-
-def owner_of(call: ast.Call) -> str:
-    assert isinstance(call.func, ast.Attribute)
-    return ast.unparse(call.func.value)
-
-
-def test_only_the_registry_creates_session_rows_and_passes_its_parameter_on():
-    places = {
-        path.relative_to(ROOT).as_posix(): [owner_of(call) for call in calls_of(path, "register")]
-        for path in sorted((ROOT / "server").rglob("*.py"))
-        if calls_of(path, "register")
-    }
-    registering = {path for path, owners in places.items() if any("accounts" in owner for owner in owners)}
-    assert registering == {"server/sessions/registry.py"}
-    (call,) = list(calls_of(ROOT / "server/sessions/registry.py", "register"))
-    assert ast.unparse(call.args[1]) == "session_id"
-
-
-def test_the_registrys_id_is_the_callers_parameter_and_is_never_assigned():
-    tree = ast.parse((ROOT / "server/sessions/registry.py").read_text())
-    (register,) = [
-        node for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef) and node.name == "register"
-    ]
-    assert "session_id" in [argument.arg for argument in register.args.args]
-    stored = [node.id for node in ast.walk(register) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    assert "session_id" not in stored
-
-
-MAKERS = {"uuid", "uuid4", "secrets", "token_hex", "token_urlsafe", "time", "time_ns", "clock", "random", "hash", "id"}
-
-
-def names_in(node: ast.AST) -> set[str]:
-    found = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    return found | {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
-
-
-def test_every_caller_of_the_registry_passes_an_id_that_nothing_made():
-    callers = []
-    for path in sorted((ROOT / "server").rglob("*.py")):
-        for call in calls_of(path, "register"):
-            if owner_of(call).endswith("sessions") and path.name != "registry.py":
-                callers.append(path.relative_to(ROOT).as_posix())
-                assert not names_in(call.args[1]) & MAKERS, ast.unparse(call)
-    assert "server/http/api.py" in callers
-
-
-def test_stores_and_law_make_no_session_id():
-    # The one place that builds an Identity for a registration takes the id as it was passed.
-    for path in [*(ROOT / "backends").rglob("*.py"), ROOT / "contracts/binding.py", ROOT / "contracts/accounts.py"]:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.keyword) and node.arg in ("session_id", "parent_session_id"):
-                assert not names_in(node.value) & (MAKERS - {"id"}), f"{path.name}: {ast.unparse(node.value)}"
-
-
-def test_the_search_for_makers_finds_one():
-    (call,) = [
-        node for node in ast.walk(ast.parse("sessions.register(caller, uuid4().hex)")) if isinstance(node, ast.Call)
-    ][:1]
-    assert names_in(call.args[1]) & MAKERS

@@ -24,6 +24,8 @@ class Inner(Struct, forbid_unknown_fields=True):
 class Outer(Struct, forbid_unknown_fields=True, kw_only=True):
     count: Annotated[int, Meta(ge=1, le=5)]
     kind: Literal["a", "b"] = "a"
+    kinds: Annotated[list[Literal["c d", "e"]], Meta(max_length=2)] = []
+    more: Annotated[int, Meta(ge=0)] | None = None
     word: Annotated[str, Meta(pattern="^[a-z]+$")] = "x"
     inner: list[Inner] = []
     table: dict[str, int] = {}
@@ -34,6 +36,15 @@ def refusal(raw: bytes, kind: type[Struct] = Outer) -> tuple[str | None, str | i
         decode_arguments(raw, kind)
     assert MARK not in str(caught.value)
     return caught.value.field, caught.value.limit
+
+
+@pytest.mark.parametrize("kind", [UpsertArguments, RecallArguments])
+def test_a_wrong_memory_scope_is_told_both(kind: type[Struct]):
+    field, limit = refusal(b'{"memory_scope":"q7MARKq7"}', kind)
+    assert (field, sorted(str(limit).removeprefix("one of ").split(", "))) == (
+        "memory_scope",
+        ["repository", "session"],
+    )
 
 
 def test_what_is_right_is_decoded():
@@ -50,13 +61,20 @@ def test_what_is_right_is_decoded():
         ('{"count":1.5}', "count", "int"),
         ('{"count":true}', "count", "int"),
         ('{"count":null}', "count", "int"),
-        ('{"count":1,"kind":"q7MARKq7"}', "kind", "one of the listed values"),
+        ('{"count":1,"kind":"q7MARKq7"}', "kind", "one of a, b"),
+        ('{"count":1,"kinds":["c"]}', "kinds[0]", "one of c d, e"),
+        ('{"count":1,"kind":"q7MARKq7\' - at `$.count"}', "kind", "one of a, b"),
+        ('{"count":1,"kinds":["e","e","e"]}', "kinds", "<= 2 items"),
+        ('{"count":' + "9" * 5_000 + "}", "count", "1 to 5"),
+        ('{"count":1e400}', "count", "1 to 5"),
+        ('{"count":1,"more":' + "9" * 5_000 + "}", "more", "a number of 64 bits"),
+        ('{"count":1,"inner":[{"name":""}]}', "inner[0].name", ">= 1 characters"),
         ('{"count":1,"word":"q7MARKq7"}', "word", "^[a-z]+$"),
-        ('{"count":1,"inner":[{"name":"x"},{"name":"q7MARKq7"}]}', "inner[1].name", "<= 3"),
+        ('{"count":1,"inner":[{"name":"x"},{"name":"q7MARKq7"}]}', "inner[1].name", "<= 3 characters"),
         ('{"count":1,"inner":[{}]}', "inner[0].name", "required"),
         ('{"count":1,"inner":[{"name":"x","q7MARKq7":1}]}', "inner[0]", "only name"),
         ('{"count":1,"inner":{"q7MARKq7":1}}', "inner", "array"),
-        ('{"count":1,"q7MARKq7":1}', "arguments", "only count, kind, word, inner, table"),
+        ('{"count":1,"q7MARKq7":1}', "arguments", "only count, kind, kinds, more, word, inner, table"),
         ('{"count":1,"table":{"q7MARKq7":"x"}}', "table", "int"),
         ('"q7MARKq7"', "arguments", "object"),
         ("[1]", "arguments", "object"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec import Raw, Struct
 
-from codesynapse.contracts.errors import Invalid, RevisionConflict
+from codesynapse.contracts.errors import Invalid, RevisionConflict, StoreFault
 from codesynapse.contracts.identity import Cancellation, Execution, Identity, Millis
 from codesynapse.contracts.quotas import DAY_MS
 from codesynapse.server.clock import ManualClock
@@ -92,6 +92,20 @@ async def test_a_refusal_is_a_result_with_its_figures():
 
     answer = await call(conflict)
     assert (answer.is_error, content(answer)["code"], content(answer)["revision"]) == (True, "revision_conflict", 4)
+
+
+async def test_a_store_that_fails_is_logged_with_its_cause_and_the_model_is_not_told(
+    capsys: pytest.CaptureFixture[str],
+):
+    async def full(*_: Any) -> Said:
+        fault = StoreFault()
+        fault.cause = "SQLITE_FULL"
+        raise fault
+
+    answer = await call(full)
+    assert (answer.is_error, content(answer)["code"]) == (True, "store_fault")
+    assert "SQLITE_FULL" not in str(content(answer))
+    assert "SQLITE_FULL" in "".join(capsys.readouterr())
 
 
 async def test_a_fault_is_a_result_without_its_text(capsys: pytest.CaptureFixture[str]):
