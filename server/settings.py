@@ -81,7 +81,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 60_000
     events_max: Annotated[Count, Meta(description="Most events kept on a stream.")] = 256
     session_bytes_max: Annotated[Bytes, Meta(description="Most bytes of events kept for a session.")] = 1024 * 1024
-    events_bytes_max: Annotated[Bytes, Meta(description="Most bytes of events kept in all.")] = 64 * 1024 * 1024
+    events_bytes_max: Annotated[
+        Bytes, Meta(description="Most bytes of events kept in all; a principal may keep a quarter.")
+    ] = 64 * 1024 * 1024
     response_kept_ms: Annotated[Duration, Meta(description="How long a response can be fetched again.")] = 600_000
     sse_retry_ms: Annotated[Duration, Meta(description="After how long a client resumes a cut stream.")] = 2_000
     heartbeat_ms: Annotated[Duration, Meta(description="How often a silent stream carries a comment.")] = 15_000

@@ -88,6 +88,7 @@ class Live:
         """Attach a reader to a stream; one that was there already is half-dead and must go."""
         attached = self.followers.get(stream.id)
         self.followers[stream.id] = reader
+        stream.followed = True
         if attached is not None:
             attached.stop()
 
@@ -95,12 +96,14 @@ class Live:
         """Detach a reader, if it is still this one."""
         if self.followers.get(stream.id) is reader:
             del self.followers[stream.id]
+            stream.followed = False
             self.touch()
 
     def cut(self, stream: Stream) -> None:
         """Detach whoever follows a stream."""
         attached = self.followers.pop(stream.id, None)
         if attached is not None:
+            stream.followed = False
             self.touch()
             attached.stop()
 

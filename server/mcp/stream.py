@@ -64,9 +64,21 @@ class Stream:
 
     waiting: ids of the requests whose responses are still to come; a stream with requests is finished when none is
     left. wake: called after each change; the shell sets it while it follows. written: a reader got it to its end.
+    followed: a reader is at it, so that letting it go would free nothing.
     """
 
-    __slots__ = ("events", "finished_at_ms", "id", "requests", "sequence", "size_bytes", "waiting", "wake", "written")
+    __slots__ = (
+        "events",
+        "finished_at_ms",
+        "followed",
+        "id",
+        "requests",
+        "sequence",
+        "size_bytes",
+        "waiting",
+        "wake",
+        "written",
+    )
 
     def __init__(self, stream_id: str, requests: tuple[RequestId, ...]) -> None:
         self.id = stream_id
@@ -78,6 +90,7 @@ class Stream:
         self.finished_at_ms: Millis | None = None
         self.wake: Callable[[], None] | None = None
         self.written = False
+        self.followed = False
 
     @property
     def finished(self) -> bool:
@@ -247,9 +260,10 @@ class EventLog:
         return next(iter(self._finished.values()), None)
 
     def _next_to_go(self) -> Stream | None:
-        """The oldest finished stream that was written out, or else the oldest finished one."""
+        """The oldest finished stream that was written out, or else the oldest finished one that nobody is reading."""
         written = (stream for stream in self._finished.values() if stream.written)
-        return next(written, None) or self._oldest_finished()
+        unread = (stream for stream in self._finished.values() if not stream.followed)
+        return next(written, None) or next(unread, None)
 
     def _grow(self, size: int) -> None:
         self.size_bytes += size

@@ -310,6 +310,18 @@ def test_at_the_total_room_is_made_of_the_principals_own_responses_and_never_of_
     assert all(live.log.find(stream.event_id(0)) != (ONE,) for live, stream in theirs)
 
 
+def test_a_response_that_is_being_read_makes_no_room_until_its_reader_is_gone():
+    lives = table(events_bytes_max=4 * STREAM_BYTES)
+    live, reader = opened(lives), Reader()
+    stream = kept(live)
+    live.follow(stream, reader)
+    with pytest.raises(EventsFull):
+        lives.make_room(live)
+    live.unfollow(stream, reader)
+    lives.make_room(live)
+    assert live.log.find(stream.event_id(0)) == (ONE,)
+
+
 def test_what_a_principal_holds_is_given_back_with_its_last_session():
     lives = table(events_bytes_max=4 * STREAM_BYTES)
     first, second = opened(lives), opened(lives)
