@@ -68,6 +68,8 @@ def build(*options: str) -> None:
     _make_base()
     isolated = ["--isolation", "chroot", "--pull-never", "--format", "docker", "--build-arg", f"BASE={BASE}"]
     buildah("bud", *isolated, *options, "--file", str(ROOT / "docker" / "Dockerfile"), "--tag", IMAGE, str(ROOT))
+    # Each build takes the name from the one before, which would stay for good.
+    buildah("rmi", "--prune", "--force")
 
 
 def configuration() -> dict[str, Any]:

@@ -12,12 +12,12 @@ import pytest
 from aiohttp.test_utils import unused_port
 from msgspec import structs
 
-from codesynapse.backends.hugegraph import open_hugegraph
+from codesynapse.backends import open_backend
 from codesynapse.backends.hugegraph import schema as hugegraph_schema
 from codesynapse.backends.neo4j import schema as neo4j_schema
 from codesynapse.contracts.errors import StoreBusy, StoreFault, Unavailable
 from codesynapse.contracts.ports import StoreStatus
-from codesynapse.server.app import open_ports
+from codesynapse.server.app import backend_of, open_ports
 from codesynapse.server.cli.probing import SILENT, WAIT_S, check_graph, graph_advice
 from codesynapse.server.settings import Settings
 from tests.server.cli.conftest import CommandLine
@@ -46,13 +46,14 @@ def silent() -> Iterator[int]:
 
 
 async def with_schema(server: Record) -> None:
-    """Whoever is the first on a server makes its schema."""
-    async with open_hugegraph(server.options) as backend:
+    """Whoever is the first on a server makes its schema, and finds it slow."""
+    async with open_backend(backend_of(server.url), server.options) as backend:
         assert backend.session_memory is not None
         await backend.session_memory.quotas("nobody")
 
 
 def test_neo4j_is_told_with_its_version_latency_and_schema(furnished: CommandLine, neo4j_server: Record) -> None:
+    asyncio.run(with_schema(neo4j_server))
     line = said(furnished, neo4j_server.url, code=0)
     assert line.startswith("ok: graph: bolt://neo4j:***@127.0.0.1:")
     assert " is Neo4j 5.26.30 and answers in " in line
@@ -89,6 +90,7 @@ def test_a_server_that_says_nothing_is_told_before_five_seconds_are_over(
 def test_what_is_wrong_with_neo4j_is_told_with_what_to_do(
     furnished: CommandLine, neo4j_server: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    asyncio.run(with_schema(neo4j_server))
     port = neo4j_server.url.rpartition(":")[2]
     right = neo4j_server.url
     wrong = URLS["neo4j"].format("neo4j:secret-but-wrong", port, "")
