@@ -69,7 +69,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):
+    # Without the variable this run was refused while it was configured, and has no servers.
+    if not hasattr(config, "workerinput") and RUN in os.environ:
         for name in KINDS:
             running.release(name, os.environ[RUN])
 
