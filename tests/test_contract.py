@@ -11,4 +11,4 @@ def test_the_suite_runs_here_on_every_store_that_is_shipped(pytestconfig: pytest
     points = importlib.metadata.entry_points(group="codesynapse.backends")
     shipped = {point.name for point in points if point.value.startswith("codesynapse.")}
     named = {line.partition("=")[0] for line in pytestconfig.getini("contract_backends")}
-    assert named == shipped == {"memory", "sqlite"}
+    assert named == shipped == {"memory", "sqlite", "neo4j", "hugegraph"}

@@ -11,8 +11,10 @@ from msgspec import Struct
 from codesynapse.backends.hugegraph import scripts
 from codesynapse.backends.hugegraph.connection import Connection
 from codesynapse.backends.hugegraph.faults import Late, Lost
+from codesynapse.backends.hugegraph.probe import probe
 from codesynapse.backends.hugegraph.schema import Schema
 from codesynapse.contracts.errors import StoreFault
+from codesynapse.contracts.ports import StoreStatus
 
 Properties = Sequence[object]
 """Names and values of properties by turns."""
@@ -44,7 +46,7 @@ class Server:
     """A connection and its schema, as the ports use them."""
 
     def __init__(self, connection: Connection) -> None:
-        self.connection = connection
+        self._connection = connection
         self._schema = Schema(connection)
         self._queues: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -55,10 +57,14 @@ class Server:
         except Lost:
             return await self.run_once(script, bindings)
 
+    async def probe(self) -> StoreStatus:
+        """What the server says of itself, and whether it takes a write, which leaves no trace."""
+        return await probe(self._connection)
+
     async def run_once(self, script: str, bindings: Mapping[str, object]) -> list[Any]:
         """The rows of a script."""
         await self._schema.ready()
-        return await self.connection.run(script, bindings)
+        return await self._connection.run(script, bindings)
 
     async def apply(self, plan: Plan) -> bool:
         """Write a plan; False where someone else wrote in between, and nothing was written.
@@ -74,22 +80,22 @@ class Server:
         """One at a time: our own writers would only undo each other's reading. Raises Late at the deadline."""
         lock = self._queues.setdefault(name, asyncio.Lock())
         try:
-            async with asyncio.timeout(self.connection.deadline_s), lock:
+            async with asyncio.timeout(self._connection.deadline_s), lock:
                 yield
         except TimeoutError:
             raise Late from None
 
     async def close(self) -> None:
         await self._schema.close()
-        await self.connection.close()
+        await self._connection.close()
 
     async def reached(self, error: Lost) -> None:
         """Return once the server answers again, so that what became of a write can be read. Raises the error."""
         try:
-            async with asyncio.timeout(self.connection.deadline_s):
+            async with asyncio.timeout(self._connection.deadline_s):
                 while True:
                     try:
-                        await self.connection.run("1", {})
+                        await self._connection.run("1", {})
                     except StoreFault:
                         await asyncio.sleep(RETRY_S)
                     else:

@@ -10,7 +10,6 @@ from codesynapse.backends.hugegraph import plans, scripts
 from codesynapse.backends.hugegraph.faults import Lost
 from codesynapse.backends.hugegraph.held import Content, Facts, Held, content_row, session_of, tenant_of
 from codesynapse.backends.hugegraph.keys import commit_key, scope_key, session_key, tenant_key
-from codesynapse.backends.hugegraph.probe import probe
 from codesynapse.backends.hugegraph.session import Plan, Server
 from codesynapse.contracts.commit import check_commit, check_readable
 from codesynapse.contracts.errors import Refused, SessionExpired, StoreBusy, Unavailable
@@ -130,7 +129,7 @@ class GremlinSessionMemory:
         return _quotas(found[0]) if found else Quotas()
 
     async def probe(self) -> None:
-        await probe(self._server.connection)
+        await self._server.probe()
 
     async def facts(self, scope: Scope) -> Facts:
         """What the law asks of a scope, for the vectors beside it."""

@@ -6,7 +6,7 @@ import msgspec
 
 from codesynapse.backends.neo4j import documents, memory_queries
 from codesynapse.backends.neo4j.connection import Database, Row, Transaction
-from codesynapse.backends.neo4j.planting import commit_change, lock, place
+from codesynapse.backends.neo4j.planting import commit_change, in_order, lock, place
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.memory import CommitId, Committed, Entity, EntityId, Fact, FactId, Outcome, Revision
 from codesynapse.contracts.quotas import Quotas
@@ -114,7 +114,7 @@ class Neo4jRepositoryGraph:
         if _storable(words) != words:
             return []
         folded, identifier = after or ("", "")
-        bounds = {**place(scope), "words": words, "folded": folded, "id": identifier, "limit": max(limit, 0)}
+        bounds = {**place(scope), "words": words, "folded": in_order(folded), "id": identifier, "limit": max(limit, 0)}
         rows = await self._database.rows(memory_queries.FIND_NODES, bounds)
         return [_entity(row["doc"]) for row in rows]
 

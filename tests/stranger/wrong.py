@@ -43,7 +43,7 @@ class ForgottenTombstone(DictSessionMemory):
 
     async def revoke(self, tenant_id: str, session_id: str, *, now_ms: Millis) -> int:
         removed = await super().revoke(tenant_id, session_id, now_ms=now_ms)
-        self._revoked.discard((tenant_id, session_id))
+        self.revoked.pop((tenant_id, session_id), None)
         return removed
 
 

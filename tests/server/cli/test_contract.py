@@ -23,7 +23,7 @@ async def test_a_backend_that_is_not_installed_is_refused_by_name(tmp_path: Path
     code, out, err = await command(tmp_path, "contract", "nowhere", *SOME)
     assert code == 4, out
     assert "no backend 'nowhere'" in err
-    assert "memory, sqlite" in err
+    assert "hugegraph, memory, neo4j, sqlite" in err
 
 
 def test_without_the_extra_it_says_what_to_install(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
