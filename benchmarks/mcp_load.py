@@ -52,7 +52,7 @@ class Run:
         started = time.perf_counter()
         try:
             await work()
-        except Exception as error:
+        except Exception as error:  # The edge of one measured call: it is counted, and makes the run fail.
             self.faults.append(repr(error)[:200])
         else:
             self.durations_s.append(time.perf_counter() - started)

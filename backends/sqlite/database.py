@@ -84,5 +84,5 @@ async def open_database(path: Path, *, deadline_s: float) -> AsyncIterator[Datab
 def _prepare(path: Path, deadline_s: float) -> None:
     try:
         prepare(path, time.monotonic() + deadline_s)
-    except Exception as error:
+    except Exception as error:  # The edge of the opening: a driver's error becomes one of ours, any other passes.
         raise translated(error) from error

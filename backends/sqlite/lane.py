@@ -156,7 +156,7 @@ def writing(connection: Connection, jobs: Sequence[Job]) -> None:
             if not job.future.cancelled():
                 _attempt_apart(connection, job)
         connection.execute("COMMIT")
-    except Exception as error:
+    except Exception as error:  # The edge of a batch: whatever it died of, nobody in it is told success.
         _roll_back(connection)
         _fail(begun, error)
         return

@@ -44,7 +44,7 @@ class Runner(web.AppRunner):
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
         server = _Server(
-            _expecting(made.request_handler),  # type: ignore[arg-type]
+            _expecting(made.request_handler),  # type: ignore[arg-type]  # aiohttp names only its own kind
             request_factory=made.request_factory,
             handler_cancellation=made.handler_cancellation,
             loop=made._loop,
