@@ -17,11 +17,13 @@ import msgspec
 from codesynapse.backends.hugegraph import wire
 from codesynapse.backends.hugegraph.address import Address
 from codesynapse.backends.hugegraph.faults import (
+    FORGOTTEN,
     NO_GRAPH,
     NOT_GREMLIN,
     REFUSED,
     UNREACHABLE,
     Late,
+    LoggedOut,
     Lost,
     ScriptRefused,
 )
@@ -36,7 +38,8 @@ WAITING_MAX = 4_096
 ANSWER_MAX = 256 << 20
 REQUEST_SIZES = (4 << 20, 1 << 20, 256 << 10, 64 << 10)
 """The server says nowhere how long a request may be: the longest of these that it answers. 64 KiB is its default."""
-OVERHEAD = 1_024
+LOG_INS = 4
+"""How often a request is sent that the server refuses since it forgot who asks."""
 
 SUCCESS, NO_CONTENT, PARTIAL = 200, 204, 206
 UNAUTHORIZED, AUTHENTICATE, INVALID_ARGUMENTS, TIMEOUT = 401, 407, 499, 598
@@ -64,15 +67,18 @@ class _Line:
         self._socket = socket
         self._credential = base64.b64encode(f"\0{address.user}\0{address.password}".encode()).decode()
         self._waiting: dict[str, _Request] = {}
+        self._idle = asyncio.Event()
+        self.forgotten = False
         self._listener = asyncio.create_task(self._listen())
 
     @property
     def alive(self) -> bool:
-        return not self._listener.done() and not self._socket.closed
+        return not self.forgotten and not self._listener.done() and not self._socket.closed
 
     async def ask(self, message: bytes, request_id: str) -> list[Any]:
         """The rows of an answer. Raises Lost, StoreFault, ScriptRefused, Late."""
         waiting = self._waiting[request_id] = _Request()
+        self._idle.clear()
         try:
             await self._socket.send_bytes(message)
             return await waiting.done
@@ -80,8 +86,17 @@ class _Line:
             raise Lost(field=UNREACHABLE) from error
         finally:
             del self._waiting[request_id]
+            if not self._waiting:
+                self._idle.set()
             if waiting.done.done() and not waiting.done.cancelled():
                 waiting.done.exception()
+
+    async def leave(self, within_s: float) -> None:
+        """Close the socket once nothing waits for its answer any more."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self._idle.wait()
+        await self.close()
 
     async def close(self) -> None:
         """Close the socket; whatever waits fails."""
@@ -121,13 +136,17 @@ class _Line:
             if code != PARTIAL:
                 waiting.done.set_result(waiting.rows)
         else:
-            waiting.fail(_fault(code))
+            waiting.fail(self._fault(answer.status))
 
-
-def _fault(code: int) -> Exception:
-    if code == UNAUTHORIZED:
-        return StoreFault(field=REFUSED)
-    return Late() if code == TIMEOUT else ScriptRefused(code)
+    def _fault(self, status: wire.Status) -> Exception:
+        if status.code == UNAUTHORIZED:
+            return StoreFault(field=REFUSED)
+        if status.code == TIMEOUT:
+            return Late()
+        if (status.message or "").startswith(FORGOTTEN):
+            self.forgotten = True
+            return LoggedOut(status.code)
+        return ScriptRefused(status.code)
 
 
 class Connection:
@@ -137,6 +156,7 @@ class Connection:
         self.deadline_s = deadline_s
         self._address = address
         self._line: _Line | None = None
+        self._left: set[asyncio.Task[None]] = set()
         self._connecting = asyncio.Lock()
         self._in_flight = asyncio.Semaphore(IN_FLIGHT_MAX)
         self._asked = 0
@@ -155,9 +175,10 @@ class Connection:
         seconds = self.deadline_s if within_s is None else within_s
         try:
             async with asyncio.timeout(seconds) as timer, self._in_flight:
-                line = await self._connected()
-                left = (timer.when() or 0) - asyncio.get_running_loop().time()
-                return await self._ask(line, script, bindings, left)
+                for _ in range(LOG_INS - 1):
+                    with suppress(LoggedOut):
+                        return await self._ask(script, bindings, timer)
+                return await self._ask(script, bindings, timer)
         except TimeoutError:
             raise Late from None
         finally:
@@ -167,8 +188,13 @@ class Connection:
         if self._line is not None:
             await self._line.close()
             self._line = None
+        for leaving in self._left:
+            leaving.cancel()
+        await asyncio.gather(*self._left, return_exceptions=True)
 
-    async def _ask(self, line: _Line, script: str, bindings: Mapping[str, object], seconds: float) -> list[Any]:
+    async def _ask(self, script: str, bindings: Mapping[str, object], timer: asyncio.Timeout) -> list[Any]:
+        line = await self._connected()
+        seconds = (timer.when() or 0) - asyncio.get_running_loop().time()
         request_id = str(uuid.uuid4())
         args = {
             "gremlin": script,
@@ -192,13 +218,21 @@ class Connection:
             return self._line
         async with self._connecting:
             if self._line is None or not self._line.alive:
-                await self.close()
+                self._leave()
                 try:
                     async with asyncio.timeout(min(CONNECT_S, self.deadline_s)):
                         self._line = await self._introduced()
                 except TimeoutError:
                     raise StoreFault(field=UNREACHABLE) from None
             return self._line
+
+    def _leave(self) -> None:
+        """Give up a line that is dead, or that knows us no longer: what waits on that one is still answered."""
+        if self._line is not None:
+            leaving = asyncio.create_task(self._line.leave(self.deadline_s))
+            self._left.add(leaving)
+            leaving.add_done_callback(self._left.discard)
+            self._line = None
 
     async def _introduced(self) -> _Line:
         """A new line to a server that knows us and our graph."""

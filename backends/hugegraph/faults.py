@@ -11,6 +11,10 @@ NEWER_SCHEMA = "graph store: a newer CodeSynapse made the schema; upgrade this o
 FOREIGN_SCHEMA = "graph store: the schema cannot be made; give CodeSynapse an empty graph and a user who may change it"
 SCRIPT = "graph store: the server refused a script"
 
+FORGOTTEN = "Missing authentication context"
+"""How HugeGraph begins to refuse all that comes over lines which it accepted: whenever any client's log-in fails,
+it forgets who the others on the same network thread are."""
+
 
 class Lost(StoreFault):
     """The connection to the store was lost; what it was asked to do may have been done."""
@@ -26,3 +30,7 @@ class ScriptRefused(StoreFault):
     def __init__(self, status: int) -> None:
         super().__init__(field=SCRIPT, details={"status": status})
         self.status = status
+
+
+class LoggedOut(ScriptRefused):
+    """The server forgot who is at the other end of the line; nothing was written. A new line logs in again."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from codesynapse.backends.hugegraph import scripts
 from codesynapse.backends.hugegraph.connection import Connection
-from codesynapse.backends.hugegraph.faults import Late, Lost, ScriptRefused
+from codesynapse.backends.hugegraph.faults import Late, Lost
 from codesynapse.backends.hugegraph.probe import probe
 from codesynapse.backends.hugegraph.schema import Schema
 from codesynapse.contracts.errors import StoreFault
@@ -51,13 +51,10 @@ class Server:
         self._queues: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self, script: str, **bindings: object) -> list[Any]:
-        """The rows of a script that only reads: asked again where the line was lost, or the server failed at it.
-
-        HugeGraph 1.7 was seen to fail once at a read (status 597) that it answers a moment later.
-        """
+        """The rows of a script that only reads: asked again where the line was lost."""
         try:
             return await self.run_once(script, bindings)
-        except (Lost, ScriptRefused):
+        except Lost:
             return await self.run_once(script, bindings)
 
     async def probe(self) -> StoreStatus:
@@ -75,11 +72,7 @@ class Server:
         Raises Lost where it may have been written.
         """
         bindings = {name: getattr(plan, name) for name in plan.__struct_fields__}
-        try:
-            (answer,) = await self.run_once(scripts.APPLY, bindings)
-        except ScriptRefused:
-            # Nothing was written, so the plan is as good as before.
-            (answer,) = await self.run_once(scripts.APPLY, bindings)
+        (answer,) = await self.run_once(scripts.APPLY, bindings)
         return bool(answer == "done")
 
     @asynccontextmanager

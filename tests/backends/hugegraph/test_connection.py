@@ -115,6 +115,16 @@ async def test_whatever_waits_fails_when_the_line_is_cut_and_the_next_one_connec
     assert await connection.run("1", {}) == [1]
 
 
+async def test_a_log_in_that_failed_elsewhere_on_the_server_is_not_noticed(connection: Connection, url: str) -> None:
+    # It then forgets the log-ins of all lines on the same thread of its network, of which there are two here.
+    await connection.run("g.V().limit(1).toList()", {})
+    for _ in range(8):
+        assert (await refusal_of(url.replace(hugegraph.PASSWORD, "wrong"))).field == faults.REFUSED
+    answers = await asyncio.gather(*(connection.run("g.V().limit(1).count().next(); n", {"n": n}) for n in range(64)))
+    assert answers == [[n] for n in range(64)]
+    await asyncio.gather(*connection._left)
+
+
 async def test_the_longest_request_is_found_and_a_longer_one_is_refused_unsent(connection: Connection) -> None:
     await connection.run("1", {})
     assert connection.request_max == 1_048_576
