@@ -102,6 +102,29 @@ ROWS: tuple[Requirement, ...] = (
         ),
     ),
     Requirement(
+        id="growing:one-graph",
+        promise="Processes that write to one graph server at once lose no update and pass no cap.",
+        source="product.md, Running it",
+        tests=(
+            "tests/backends/test_racing.py::test_writers_of_two_processes_on_one_namespace_lose_no_update",
+            (
+                "tests/backends/test_racing.py::"
+                "test_writers_of_two_processes_reach_the_cap_of_each_tenant_and_do_not_pass_it"
+            ),
+        ),
+    ),
+    Requirement(
+        id="growing:graph-killed",
+        promise="What a graph server acknowledged is there after it was killed, and no restart of ours is needed.",
+        source="product.md, Running it",
+        tests=(
+            (
+                "tests/backends/test_killed.py::"
+                "test_commits_during_which_the_server_is_killed_are_there_once_and_the_adapter_goes_on"
+            ),
+        ),
+    ),
+    Requirement(
         id="identity:web-prefix",
         promise="Registration refuses an id that begins with `web:`.",
         source="product.md, The two identities",

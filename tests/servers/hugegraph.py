@@ -96,14 +96,7 @@ class HugeGraph:
         command = [*self._java(), "serve", "conf/gremlin-server.yaml", "conf/rest-server.properties"]
         process = processes.launch(command, console, folder=self.home)
         processes.wait_until_ready(process, self._evaluates, console)
-        (self.home / "pid").write_text(f"{process.pid} {processes.birth(process.pid)}", "utf-8")
         return process
-
-    def end(self) -> None:
-        """End at once, without a chance to tidy up, what `launch` started last."""
-        if (self.home / "pid").exists():
-            pid, _, born = (self.home / "pid").read_text("utf-8").partition(" ")
-            processes.kill(int(pid), born)
 
     def set_up(self) -> None:
         """Make an empty graph and its user, in a process of its own."""

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from tests.servers import hugegraph, neo4j
+
+
+class Server(Protocol):
+    """One server's folder and ports; it can be launched, killed and launched again."""
+
+    @property
+    def url(self) -> str: ...
+
+    def launch(self) -> subprocess.Popen[bytes]:
+        """Start it and wait until it answers."""
 
 
 @dataclass(frozen=True)
@@ -20,35 +33,26 @@ class Launched:
 
 @dataclass(frozen=True)
 class Kind:
-    """store: the entry point of the backend that speaks to it. start: in an empty folder, until it answers."""
+    """store: the entry point of the backend that speaks to it. new: a server in an empty folder, not launched yet."""
 
     name: str
     store: str
-    start: Callable[[Path], Launched]
+    new: Callable[[Path], Server]
 
-
-def _neo4j(home: Path) -> Launched:
-    server = neo4j.new(home)
-    # A fresh server answers slowly on a busy machine.
-    options = {"url": server.url, "deadline_ms": "60000"}
-    return Launched(pid=server.launch().pid, url=server.url, options=options)
-
-
-def _hugegraph(version: str) -> Callable[[Path], Launched]:
-    def start(home: Path) -> Launched:
-        server = hugegraph.new(home, version)
-        # The first to come waits for the schema, which takes HugeGraph some ten seconds on a busy machine.
+    def start(self, home: Path) -> Launched:
+        """Launch one in an empty folder, until it answers."""
+        server = self.new(home)
+        # A fresh server answers slowly on a busy machine, and the first to come waits for the schema, which takes
+        # HugeGraph some ten seconds there.
         options = {"url": server.url, "deadline_ms": "60000"}
         return Launched(pid=server.launch().pid, url=server.url, options=options)
-
-    return start
 
 
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("neo4j", "neo4j", _neo4j),
-        Kind("hugegraph-1.5", "hugegraph", _hugegraph("1.5.0")),
-        Kind("hugegraph-1.7", "hugegraph", _hugegraph("1.7.0")),
+        Kind("neo4j", "neo4j", neo4j.new),
+        Kind("hugegraph-1.5", "hugegraph", partial(hugegraph.new, version="1.5.0")),
+        Kind("hugegraph-1.7", "hugegraph", partial(hugegraph.new, version="1.7.0")),
     )
 }

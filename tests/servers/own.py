@@ -1,41 +1,66 @@
-"""A Neo4j of a worker's own, for the tests that kill their server."""
+"""Servers of a worker's or a test's own, for what kills its server."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.servers import neo4j, tools
+from tests.servers import tools
+from tests.servers.kinds import KINDS, Kind
 
 
 class OwnServer:
-    """A server that a test may kill and start again."""
+    """A server that a test may kill and start again; down at first. store: the backend that speaks to it."""
 
-    def __init__(self, server: neo4j.Neo4j) -> None:
-        self.server = server
-        self.process = server.launch()
+    def __init__(self, kind: Kind, home: Path) -> None:
+        tools.require()
+        self.store = kind.store
+        self.server = kind.new(home)
+        self.process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         return self.server.url
 
     async def kill(self) -> None:
-        self.process.kill()
-        await asyncio.to_thread(self.process.wait)
+        """kill -9."""
+        await asyncio.to_thread(self.end)
 
     async def start(self) -> None:
-        self.process = await asyncio.to_thread(self.server.launch)
+        await asyncio.to_thread(self.launch)
+
+    def launch(self) -> None:
+        """Let it be up."""
+        if self.process is None or self.process.poll() is not None:
+            self.process = self.server.launch()
+
+    def end(self) -> None:
+        """Let it be down, without a chance to tidy up."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
 
 
 @pytest.fixture(scope="session")
 def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
-    """One a worker, up when a test gets it; a test that kills it starts it again."""
-    tools.require()
-    own = OwnServer(neo4j.new(tmp_path_factory.mktemp("neo4j") / "home"))
+    """A Neo4j, one a worker, up when a test gets it; a test that kills it starts it again."""
+    own = OwnServer(KINDS["neo4j"], tmp_path_factory.mktemp("neo4j") / "home")
+    own.launch()
     yield own
-    with contextlib.suppress(ProcessLookupError):
-        own.process.kill()
-    own.process.wait()
+    own.end()
+
+
+@pytest.fixture(params=list(KINDS))
+def killed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OwnServer]:
+    """A server of each kind, which is down; whatever state a test leaves it in is put right behind it."""
+    shared: OwnServer | None = request.getfixturevalue("own_server") if request.param == "neo4j" else None
+    own = shared or OwnServer(KINDS[request.param], tmp_path / "server")
+    own.end()
+    yield own
+    own.end()
+    if shared is not None:
+        shared.launch()

@@ -22,6 +22,12 @@ from tests.servers.kinds import KINDS
 RUN = "CODESYNAPSE_TEST_RUN"
 """The environment variable that names this run to the workers: its servers are shared, and end when it does."""
 
+CHOOSING = ("hugegraph_server", "graph_server", "graph")
+"""The fixtures below whose parameter may be the name of a server."""
+
+ALL = "all_servers"
+"""The fixture of a test that needs every kind of server at once."""
+
 starting_key: pytest.StashKey[dict[str, Future[running.Record]]] = pytest.StashKey()
 
 
@@ -81,8 +87,9 @@ def needs(item: pytest.Item) -> list[str]:
         return []
     params = item.callspec.params if hasattr(item, "callspec") else {}
     of_suite = [kind.name for kind in KINDS.values() if kind.name == params.get(OPENED) and not _given(kind.store)]
-    asked = [name for name in KINDS if f"{name}_server" in item.fixturenames or params.get("hugegraph_server") == name]
-    return list(dict.fromkeys([*of_suite, *asked]))
+    asked = [name for name in KINDS if f"{name}_server" in item.fixturenames or ALL in item.fixturenames]
+    chosen = [params[fixture] for fixture in CHOOSING if params.get(fixture) in KINDS]
+    return list(dict.fromkeys([*of_suite, *asked, *chosen]))
 
 
 def _given(store: str) -> bool:
@@ -114,3 +121,21 @@ def neo4j_server(request: pytest.FixtureRequest) -> running.Record:
 def hugegraph_server(request: pytest.FixtureRequest) -> running.Record:
     """The HugeGraph of a version that all tests of this run share."""
     return _starting(request.config, request.param).result()
+
+
+@pytest.fixture(scope="session", params=list(KINDS))
+def graph_server(request: pytest.FixtureRequest) -> running.Record:
+    """The server of each kind that all tests of this run share."""
+    return _starting(request.config, request.param).result()
+
+
+@pytest.fixture(scope="session", params=["sqlite", *KINDS])
+def graph(request: pytest.FixtureRequest) -> str:
+    """What CODESYNAPSE_GRAPH says for each store that outlives a process."""
+    return _starting(request.config, request.param).result().url if request.param in KINDS else str(request.param)
+
+
+@pytest.fixture(scope="session", name=ALL)
+def every_server(request: pytest.FixtureRequest) -> dict[str, running.Record]:
+    """Every server that all tests of this run share, by the name of its kind."""
+    return {name: _starting(request.config, name).result() for name in KINDS}

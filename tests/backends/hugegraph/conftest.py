@@ -1,9 +1,8 @@
-"""Real HugeGraph servers for the adapter's own tests: the shared ones, and one of its own for what kills it."""
+"""The real HugeGraph servers that the run shares, for the adapter's own tests."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from codesynapse.backends.hugegraph.schema import Schema
 from codesynapse.backends.hugegraph.session import Server
 from codesynapse.backends.hugegraph.store import GremlinSessionMemory
 from codesynapse.contracts.ports import Backend
-from tests.servers import hugegraph
 from tests.servers.running import Record
 
 Ask = Callable[..., Awaitable[list[Any]]]
@@ -70,11 +68,3 @@ async def ask(url: str) -> AsyncIterator[Ask]:
 
     yield run
     await opened.close()
-
-
-@pytest.fixture
-def own(tmp_path: Path) -> Iterator[hugegraph.HugeGraph]:
-    """A server of the test's own, not launched yet; whatever was launched is ended with the test."""
-    server = hugegraph.new(tmp_path, "1.7.0")
-    yield server
-    server.end()

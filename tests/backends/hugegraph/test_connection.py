@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 import pytest
 from msgspec import structs
 
-from codesynapse.backends.hugegraph import faults, open_hugegraph
+from codesynapse.backends.hugegraph import faults
 from codesynapse.backends.hugegraph.address import address_of
 from codesynapse.backends.hugegraph.connection import IN_FLIGHT_MAX, Connection
 from codesynapse.backends.hugegraph.faults import Late, Lost, ScriptRefused
 from codesynapse.contracts.errors import Invalid, StoreBusy, StoreFault, Unavailable
-from codesynapse.contracts.suite.worlds import Chat, new_scope, settled
+from codesynapse.contracts.suite.worlds import settled
 from tests.servers import hugegraph, processes
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -167,39 +167,3 @@ async def test_a_lone_surrogate_is_refused(connection: Connection) -> None:
 async def test_the_packages_own_driver_and_its_patches_of_asyncio_never_load(start_python: Start) -> None:
     output, errors = await asyncio.to_thread(start_python(COUNT).communicate)
     assert output.strip() == "[]", errors
-
-
-async def test_a_server_that_comes_later_or_is_killed_is_found_again(
-    own: hugegraph.HugeGraph, many: Callable[[int], int]
-) -> None:
-    async with open_hugegraph({"url": own.url, "deadline_ms": "60000"}) as backend:
-        assert backend.session_memory is not None
-        chat = Chat(backend.session_memory, new_scope())
-        with pytest.raises(StoreFault) as refusal:
-            await chat.load()
-        assert refusal.value.field == faults.UNREACHABLE
-        await asyncio.to_thread(own.launch)
-        acknowledged = {(await chat.remember("ana likes tea")).revision}
-        for round_ in range(many(1)):
-            enough = asyncio.Event()
-            writing = asyncio.create_task(_write_until_cut(chat, round_, acknowledged, enough))
-            await enough.wait()
-            await asyncio.to_thread(own.end)
-            await writing
-            await asyncio.to_thread(own.launch)
-        served = await chat.load()
-        assert served.revision >= max(acknowledged)
-        assert len(served.facts) == served.revision
-
-
-async def _write_until_cut(chat: Chat, round_: int, acknowledged: set[int], enough: asyncio.Event) -> None:
-    """One fact after the other; the last one's outcome is unknown and may be there."""
-    number = 0
-    while True:
-        result = await settled(chat.remember(f"ana knows p{round_}x{number}"), StoreFault, StoreBusy)
-        if isinstance(result, Exception):
-            return
-        acknowledged.add(result.revision)
-        number += 1
-        if number == 20:
-            enough.set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -23,7 +22,6 @@ from codesynapse.contracts.triples import Triple
 from tests.servers.cutting import cutting
 
 Ask = Callable[..., Awaitable[list[Any]]]
-Start = Callable[..., subprocess.Popen[str]]
 
 # Seed 0, "Graph and vector schema", as it stands there.
 TRAVERSAL = """
@@ -48,27 +46,6 @@ graph.tx().commit()
 return ['done']
 """
 LOCKED = f"synchronized (('codesynapse:' + place).intern()) {{ {UNLOCKED} }}"
-
-WRITER = """
-import asyncio, sys
-from codesynapse.backends.hugegraph import open_hugegraph
-from codesynapse.contracts.errors import QuotaExceeded, RevisionConflict
-from codesynapse.contracts.memory import Scope
-from codesynapse.contracts.suite.worlds import Chat, new_scope, settled
-
-async def main(url, tenant, session, name, count):
-    async with open_hugegraph({"url": url, "deadline_ms": "60000"}) as backend:
-        async def write(number):
-            scope = Scope(tenant_id=tenant, session_id=session or f"s-{name}-{number}", ns="default")
-            chat = Chat(backend.session_memory, scope)
-            while True:
-                result = await settled(chat.remember(f"{name}{number} was here"), RevisionConflict, QuotaExceeded)
-                if not isinstance(result, RevisionConflict):
-                    return not isinstance(result, Exception)
-        print(sum(await asyncio.gather(*(write(number) for number in range(int(count))))))
-
-asyncio.run(main(*sys.argv[1:]))
-"""
 
 
 async def seen(ask: Ask, chat: Chat, name: str) -> set[str]:
@@ -159,29 +136,6 @@ async def test_of_writers_on_two_adapters_exactly_one_wins_each_revision(
         )
         results = await asyncio.gather(*calls)
         assert sum(isinstance(each, Committed) for each in results) == 1
-
-
-async def test_writers_of_two_processes_lose_nothing(
-    memory: GremlinSessionMemory, url: str, start_python: Start, many: Callable[[int], int]
-) -> None:
-    scope, each = new_scope(), 8
-    processes = [
-        start_python(WRITER, url, scope.tenant_id, scope.session_id, name, str(each)) for name in ("left", "right")
-    ]
-    done = [await asyncio.to_thread(process.communicate) for process in processes]
-    assert [output.strip() for output, _ in done] == [str(each)] * 2, done
-    served = await Chat(memory, scope).load()
-    assert (served.revision, len(served.facts)) == (2 * each, 2 * each)
-
-
-async def test_writers_of_two_processes_reach_exactly_the_tenants_cap(
-    memory: GremlinSessionMemory, url: str, start_python: Start
-) -> None:
-    tenant = unique("tenant")
-    await memory.set_quotas(tenant, Quotas(tenant_facts_max=11))
-    processes = [start_python(WRITER, url, tenant, "", name, "16") for name in ("left", "right")]
-    done = [await asyncio.to_thread(process.communicate) for process in processes]
-    assert sum(int(output) for output, _ in done) == 11, done
 
 
 async def test_a_lost_acknowledgement_is_settled_by_the_commit_id(url: str, many: Callable[[int], int]) -> None:

@@ -1,10 +1,8 @@
-"""Lost answers, a killed server, other processes, and what cannot be reached: settled, survived, told."""
+"""Lost answers, what cannot be reached, and deadlines: settled, told, kept."""
 
 import asyncio
 import os
 import socket
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,17 +11,14 @@ from codesynapse.backends.neo4j.connection import Database, Transaction, open_da
 from codesynapse.backends.neo4j.options import Options, options_of
 from codesynapse.backends.neo4j.repository import Neo4jRepositoryGraph
 from codesynapse.backends.neo4j.store import Neo4jSessionMemory
-from codesynapse.contracts.errors import StoreBusy, StoreFault, Unavailable
-from codesynapse.contracts.memory import CommitId, Committed
+from codesynapse.contracts.errors import StoreBusy, StoreFault
 from codesynapse.contracts.ports import Backend
-from codesynapse.contracts.quotas import Quotas
-from codesynapse.contracts.suite.worlds import NOW, Chat, new_commit_id, new_library, new_scope, settled, unique
+from codesynapse.contracts.suite.worlds import Chat, new_commit_id, new_library, new_scope
 from tests.backends.neo4j.proxy import proxied
 from tests.servers.own import OwnServer
 from tests.servers.processes import free_port
 from tests.servers.running import Record
 
-ROOT = Path(__file__).parents[3]
 FULL = os.environ.get("CODESYNAPSE_FULL") == "1"
 
 
@@ -72,81 +67,6 @@ class TestLostAnswers:
         chat, commit_id = Chat(memory, new_scope()), new_commit_id()
         await chat.remember("ana likes tea", commit_id=commit_id)
         assert (await chat.propose(chat.first("x is y"), 1, commit_id=commit_id)).replayed
-
-
-async def race(url: str, what: str, tenant: str, count: int) -> list[int]:
-    """Two processes that write at once; what each acknowledged."""
-    processes = [
-        await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.backends.neo4j.racing", url, what, tenant, name, str(count)),
-            cwd=ROOT,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        for name in ("one", "two")
-    ]
-    printed = [(await process.communicate())[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0]
-    return [int(text) for text in printed]
-
-
-class TestTwoProcesses:
-    """Two adapters in two processes: none overwrites what it has not read, and a quota is not passed by one fact."""
-
-    async def test_no_update_is_lost_on_one_namespace(self, neo4j_server: Record, memory: Neo4jSessionMemory) -> None:
-        tenant, count = unique("tenant"), 32 if FULL else 8
-        acknowledged = await race(neo4j_server.url, "namespace", tenant, count)
-        snapshot = await Chat(memory, new_scope(tenant=tenant, session="shared", ns="shared")).load()
-        assert sum(acknowledged) == 2 * count
-        assert (snapshot.revision, len(snapshot.facts)) == (2 * count, 2 * count)
-
-    async def test_a_tenants_quota_is_reached_and_not_passed(
-        self, neo4j_server: Record, memory: Neo4jSessionMemory, database: Database
-    ) -> None:
-        tenant, cap = unique("tenant"), 200 if FULL else 40
-        await memory.set_quotas(tenant, Quotas(tenant_facts_max=cap))
-        acknowledged = await race(neo4j_server.url, "tenant", tenant, 16 if FULL else 4)
-        assert sum(acknowledged) == cap
-        assert min(acknowledged) > 0
-        statement = "MATCH ()-[f:SESSION_FACT {tenant_id: $tenant}]->() RETURN count(f) AS facts"
-        assert [row["facts"] for row in await database.rows(statement, {"tenant": tenant})] == [cap]
-
-
-class TestKilledServer:
-    """The server is killed during commits: what was acknowledged is there, and what was not is settled right."""
-
-    async def test_acknowledged_commits_survive_and_unknown_ones_are_settled(self, own_server: OwnServer) -> None:
-        for _ in range(5 if FULL else 1):
-            await self.kill_during_commits(own_server, commits=500 if FULL else 20)
-
-    async def kill_during_commits(self, own_server: OwnServer, *, commits: int) -> None:
-        """Four writers go on until the server is killed in their midst, and then once more when it is back."""
-        async with open_neo4j({"url": own_server.url, "deadline_ms": "60000"}) as backend:
-            chats = [Chat(memory_of(backend), new_scope()) for _ in range(4)]
-            busy = asyncio.Event()
-            results: dict[CommitId, Committed | Exception] = {}
-
-            async def write(chat: Chat) -> None:
-                for number in range(commits):
-                    commit_id = new_commit_id()
-                    proposed = chat.first(f"ana likes tea{number}")
-                    read = sum(isinstance(each, Committed) and key[0] is chat for key, each in done.items())
-                    result = await settled(chat.propose(proposed, read, commit_id=commit_id), Unavailable)
-                    results[commit_id] = result
-                    done[chat, commit_id] = result
-                    if number == commits // 2:
-                        busy.set()
-
-            done: dict[tuple[Chat, CommitId], Committed | Exception] = {}
-            tasks = [asyncio.create_task(write(chat)) for chat in chats]
-            await busy.wait()
-            await own_server.kill()
-            await own_server.start()
-            await asyncio.gather(*tasks)
-            for chat in chats:
-                mine = [key for key in done if key[0] is chat]
-                kept = [await chat.memory.committed(chat.scope, commit_id, now_ms=NOW) for _, commit_id in mine[-32:]]
-                assert kept == [done[key] for key in mine[-32:]]
-                assert (await chat.load()).revision == commits
 
 
 class TestUnreachable:
@@ -201,16 +121,6 @@ class TestUnreachable:
                 assert "Field: schema. Limit: 1. Version: 2." in await self.told({"url": own_server.url}, StoreFault)
             finally:
                 await move(-1)
-
-    async def test_a_server_that_comes_back_is_found_without_opening_again(self, own_server: OwnServer) -> None:
-        await own_server.kill()
-        async with open_neo4j({"url": own_server.url, "deadline_ms": "60000"}) as backend:
-            chat = Chat(memory_of(backend), new_scope())
-            with pytest.raises(StoreBusy):
-                await chat.load()
-            await own_server.start()
-            await chat.remember("ana likes tea")
-            assert len((await chat.load()).facts) == 1
 
 
 async def test_a_call_ends_at_its_deadline_while_another_holds_the_lock(
