@@ -14,6 +14,9 @@ The lines of `contract_backends` (`NAME` or `NAME=…`) also say which backends 
 
 A test that a backend's static Features rule out is deselected at collection, never reported as left out. An unknown
 name ends the run, and a backend that cannot be opened is an error of every test.
+
+`--contract-report html` (or `json`) writes what the run has shown, row by row, for others to read; its form is
+`codesynapse.contracts.report`.
 """
 
 # Nothing of ours is imported up here: an entry point is loaded before coverage starts to count.
@@ -35,6 +38,7 @@ REQUIRES = "contract_requires"
 WITHOUT = "contract_without"
 OPENED = "opened_backend"
 FIXTURES = "codesynapse.contracts.suite.fixtures"
+REPORTING = "codesynapse.contracts.suite.reporting"
 UNNAMED = "the contract suite was collected and no backend named: name a backend with --contract NAME"
 
 _pairs = re.compile(r"[a-z][a-z0-9_]*=").match
@@ -47,11 +51,11 @@ class Named:
         self.name = name
         self.features: Features = opener.features
         self._opener = opener
-        self._options = options
+        self.options = options
 
     def open(self, folder: Path, **more: str) -> "AbstractAsyncContextManager[Backend]":
         """Open it; folder: what `{tmp}` stands for."""
-        options = {key: value.replace("{tmp}", str(folder)) for key, value in self._options.items()}
+        options = {key: value.replace("{tmp}", str(folder)) for key, value in self.options.items()}
         return self._opener({**options, **more})
 
 
@@ -66,6 +70,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         metavar="NAME[=URL]",
         help="run the contract suite on this backend, an entry point of codesynapse.backends; repeatable",
+    )
+    group.addoption(
+        "--contract-report",
+        choices=["html", "json"],
+        help="also write a report of the suite that can be published",
+    )
+    group.addoption(
+        "--contract-report-output",
+        metavar="FILE",
+        help="where to write the report; contract-NAME.html or contract-NAME.json in this folder otherwise",
     )
     parser.addini("contract_backends", "NAME[=URL] of the backends to check without --contract", "linelist", [])
 
@@ -84,6 +98,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if asked:
         # By name: the suite imports this module, and modules do not import one another in a circle.
         config.pluginmanager.import_plugin(FIXTURES)
+    if config.getoption("contract_report"):
+        config.pluginmanager.import_plugin(REPORTING)
+    elif config.getoption("contract_report_output"):
+        raise pytest.UsageError("--contract-report-output: name the form as well, with --contract-report html or json")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -17,7 +17,10 @@ import zipfile
 from collections import defaultdict
 from pathlib import Path
 
+import msgspec
 import pytest
+
+from codesynapse.contracts.report import Checked, Report
 
 ROOT = Path(__file__).parent.parent
 WRONG = Path(__file__).parent / "stranger" / "wrong.py"
@@ -56,7 +59,7 @@ FAULTS = {
         {"TestRegistration"},
     ),
 }
-OTHERS = ["right", "small", "boastful", "unreachable"]
+OTHERS = ["right", "small", "boastful", "unreachable", "talkative", "deadly"]
 FAILURES_MAX = 20
 
 THEIR_TEST = """
@@ -224,6 +227,112 @@ def test_a_suite_without_a_backend_is_a_usage_error(stranger: Stranger) -> None:
         run = stranger.pytest(*arguments)
         assert run.returncode == pytest.ExitCode.USAGE_ERROR
         assert "name a backend with --contract NAME" in run.stderr
+
+
+def reported(stranger: Stranger, *arguments: str, code: int) -> tuple[Checked, str]:
+    """What the report of a run says of its one backend, and the report's text. code: the run's exit code."""
+    run = stranger.pytest(*SUITE, "--contract-report", "json", "--contract-report-output", "report.json", *arguments)
+    assert run.returncode == code, run.stdout + run.stderr
+    path = stranger.repository / "report.json"
+    assert f"contract report: {path}" in run.stdout
+    text = path.read_text(encoding="utf-8")
+    path.unlink()
+    (backend,) = msgspec.json.decode(text, type=Report).backends
+    return backend, text
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_the_report_names_the_promise_that_a_wrong_store_breaks(stranger: Stranger, workers: str) -> None:
+    some = "TestRevisions or test_a_repeated_commit_id"
+    backend, _ = reported(stranger, "--contract", "lost_update", "-k", some, "-n", workers, code=1)
+    rows = {row.id: row for row in backend.rows if row.id}
+    broken = rows["store:revision-check"]
+    assert (backend.name, backend.distribution, broken.result) == ("lost_update", "mygraph 1.0", "failed")
+    assert broken.promise.startswith("A store refuses a stale revision")
+    test, not_run = broken.tests
+    assert test.test == FAULTS["lost_update"][0]
+    assert test.problem is not None
+    assert test.problem.startswith("Failed: DID NOT RAISE")
+    assert (not_run.result, not_run.cases) == ("not_run", 0)
+    assert backend.counts["failed"] == sum(row.result == "failed" for row in backend.rows) > 0
+    assert backend.counts["error"] == 0 < backend.counts["passed"]
+
+
+def test_the_report_says_what_is_not_declared_and_which_test_proves_it_absent(stranger: Stranger) -> None:
+    backend, _ = reported(stranger, "--contract", "small", "-k", "TestFeatures", code=0)
+    assert backend.declared == ("session_memory",)
+    absent = {each.feature: each for each in backend.undeclared}
+    assert absent["vectors"].proof == "TestFeatures::test_vectors_that_are_not_declared_are_absent"
+    assert {each.result for each in absent.values() if each.proof} == {"passed"}
+    assert [each.feature for each in absent.values() if each.proof is None] == ["durable"]
+    tests = {test.test: test for row in backend.rows for test in row.tests}
+    foreign = tests["TestForeignHits::test_a_search_never_serves_another_scopes_vectors"]
+    assert (foreign.result, foreign.lacks) == ("not_declared", ("vectors",))
+    # What would prove that something declared is absent says nothing of this store.
+    assert "TestFeatures::test_session_memory_that_is_not_declared_is_absent" not in tests
+
+
+def test_a_store_that_cannot_be_opened_is_an_error_and_its_report_hides_its_options(
+    stranger: Stranger,
+) -> None:
+    secrets = {"ana", "pa55 w", "pa55%20w", "db.example", "7687", "q-token"}
+    url = "bolt://ana:pa55%20w@db.example:7687/memory?key=q-token"
+    backend, text = reported(stranger, "--contract", f"talkative={url}", "-k", "TestSize", code=1)
+    assert backend.counts["error"] > 0 == backend.counts["failed"] == backend.counts["passed"]
+    problems = {test.problem for row in backend.rows for test in row.tests if test.problem}
+    assert {problem.partition(" Limit:")[0] for problem in problems} == {
+        "Unavailable: A service did not answer; the same request may succeed later. Field: url."
+    }
+    assert {secret for secret in secrets for problem in problems if secret in problem} == set()
+    assert {secret for secret in secrets - {"ana"} if secret in text} == set()
+
+
+def test_of_a_drivers_error_the_report_tells_the_kind_alone(stranger: Stranger) -> None:
+    backend, text = reported(stranger, "--contract", "unreachable", "-k", "TestSize", code=1)
+    assert {test.problem for row in backend.rows for test in row.tests} == {None, "ConnectionRefusedError"}
+    assert "no server at this address" not in text
+
+
+def test_a_test_that_kills_its_worker_is_an_error_of_its_row(stranger: Stranger) -> None:
+    test = "TestSnapshots::test_a_scope_that_was_never_written_is_empty_at_revision_0"
+    one = ("-k", test.partition("::")[2], "-n", "1", "--max-worker-restart", "0")
+    backend, _ = reported(stranger, "--contract", "deadly", *one, code=1)
+    (row,) = [row for row in backend.rows for each in row.tests if each.test == test]
+    assert (row.result, row.tests[0].problem) == ("error", "the process of the test was killed")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--contract-report", "pdf"), "invalid choice: 'pdf'"),
+        (("--contract-report", "html", "--contract-report-output", "nowhere/report.html"), "nowhere/report.html"),
+        (("--contract-report", "html", "--contract-report-output", "tests"), "is no file"),
+        (("--contract-report-output", "report.html"), "name the form as well"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(
+    stranger: Stranger, arguments: tuple[str, ...], reason: str
+) -> None:
+    run = stranger.pytest(*SUITE, "--contract", "right", *arguments)
+    assert run.returncode == pytest.ExitCode.USAGE_ERROR
+    assert reason in run.stderr
+    assert "collected" not in run.stdout
+    assert not (stranger.repository / "report.html").exists()
+
+
+def test_a_report_needs_a_backend_that_is_named(stranger: Stranger) -> None:
+    run = stranger.pytest("tests/test_theirs.py", "--contract-report", "html")
+    assert run.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "no backend is named" in run.stderr
+
+
+def test_the_page_is_written_here_under_the_backends_name(stranger: Stranger) -> None:
+    run = stranger.pytest("tests", "--contract", "right", "--contract-report", "html", "-k", "TestSize or theirs")
+    assert run.returncode == 0, run.stdout + run.stderr
+    page = (stranger.repository / "contract-right.html").read_text(encoding="utf-8")
+    assert "<h2>right (mygraph 1.0)</h2>" in page
+    assert "limits:snapshot" in page
+    assert "their_own_packages" not in page
 
 
 def test_options_come_from_the_command_line_then_from_the_environment(stranger: Stranger) -> None:

@@ -93,6 +93,29 @@ ROWS: tuple[Requirement, ...] = (
         ),
     ),
     Requirement(
+        id="suite:report",
+        promise=(
+            "The command's report gives each promise its source, result and duration, and what a backend does not "
+            "declare the test that proves it absent."
+        ),
+        source="product.md, Who uses it",
+        tests=(
+            "tests/server/cli/test_contract.py::test_a_report_of_the_whole_suite_is_written_where_it_was_asked_for",
+            "tests/test_stranger.py::test_the_report_names_the_promise_that_a_wrong_store_breaks",
+            "tests/test_stranger.py::test_the_report_says_what_is_not_declared_and_which_test_proves_it_absent",
+        ),
+    ),
+    Requirement(
+        id="suite:report:publishable",
+        promise="A report holds no option of the backend and no credential, and its page shows every text as text.",
+        source="product.md, Who uses it",
+        tests=(
+            ("tests/test_stranger.py::test_a_store_that_cannot_be_opened_is_an_error_and_its_report_hides_its_options"),
+            "tests/test_stranger.py::test_of_a_drivers_error_the_report_tells_the_kind_alone",
+            "tests/contracts/test_report_page.py::test_hostile_texts_are_shown_and_do_nothing",
+        ),
+    ),
+    Requirement(
         id="growing:same-data",
         promise="Pointing a server at another store changes settings and no data model.",
         source="product.md, Who uses it",

@@ -72,6 +72,10 @@ class TestFeatures:
     async def test_a_way_to_move_house_that_is_not_declared_is_absent(self, backend: Backend) -> None:
         assert backend.portable is None
 
+    @without("agents")
+    async def test_agent_memory_that_is_not_declared_is_absent(self, backend: Backend) -> None:
+        assert backend.agents is None
+
     async def test_an_unknown_option_is_refused(self, reopening: Opening) -> None:
         with pytest.raises(Invalid):
             async with reopening(no_backend_knows_this="1"):

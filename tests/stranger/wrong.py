@@ -6,6 +6,7 @@ Each is the memory store with one guard taken out, as somebody might forget it.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
@@ -17,7 +18,7 @@ from codesynapse.backends.memory.repository import DictRepositoryGraph
 from codesynapse.backends.memory.vectors import DictVectorIndex, Shelf
 from codesynapse.contracts.accounts import Caller, Registration
 from codesynapse.contracts.commit import Stored, check_commit
-from codesynapse.contracts.errors import BindingConflict
+from codesynapse.contracts.errors import BindingConflict, Unavailable
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.memory import CommitId, Committed, Outcome, Revision, Scope, Snapshot
 from codesynapse.contracts.opening import Opener, only, opens
@@ -182,7 +183,23 @@ async def open_unreachable(options: Mapping[str, str]) -> AsyncIterator[Backend]
     yield Backend()
 
 
+@opens(Features(session_memory=True))
+@asynccontextmanager
+async def open_talkative(options: Mapping[str, str]) -> AsyncIterator[Backend]:
+    """A server that is not there, and an error that tells all that it was given."""
+    raise Unavailable(field="url", limit=f"a server at {options['url']}, asked with {dict(options)}")
+    yield Backend()
+
+
+class Deadly(DictSessionMemory):
+    """Takes the whole process with it when it first reads, as a fault in a driver's C code does."""
+
+    async def load(self, scope: Scope, *, now_ms: Millis) -> Snapshot:
+        os._exit(3)
+
+
 open_right = store()
+open_deadly = store(Deadly)
 open_lost_update = store(LostUpdate)
 open_forgotten_tombstone = store(ForgottenTombstone)
 open_quota_outside = store(QuotaOutside)
