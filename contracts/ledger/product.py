@@ -245,7 +245,7 @@ ROWS: tuple[Requirement, ...] = (
         tests=(
             (
                 "tests/integration/test_promises_memory.py::"
-                "test_equal_memory_and_an_equal_question_give_the_same_order_on_both_stores"
+                "test_equal_memory_and_an_equal_question_give_the_same_order_on_every_store"
             ),
             "tests/server/memory/test_ranking.py::test_a_ranking_does_not_depend_on_the_order_of_facts_or_entities",
         ),

@@ -228,12 +228,14 @@ async def product(
 
 @dataclass(kw_only=True)
 class Process:
-    """The server as a process of its own, on SQLite."""
+    """The server as a process of its own. tenant, key: its owner's. graph: what CODESYNAPSE_GRAPH says."""
 
     home: Path
     child: asyncio.subprocess.Process
     url: str
     key: str
+    tenant: str = "home"
+    graph: str = "sqlite"
 
     @property
     def base(self) -> str:
@@ -241,7 +243,7 @@ class Process:
 
     @property
     def owner(self) -> Person:
-        return Person(tenant="home", subject="owner", key=self.key)
+        return Person(tenant=self.tenant, subject="owner", key=self.key)
 
     async def kill(self) -> None:
         """kill -9."""
@@ -255,7 +257,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {**kept, "CODESYNAPSE_HOME": str(home), **more}
 
 
-async def start(home: Path, *, port: int = 0, key: str = "", **more: str) -> Process:
+async def start(home: Path, *, port: int = 0, key: str = "", tenant: str = "home", **more: str) -> Process:
     """Start `codesynapse serve`; the key is taken from its first start."""
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "codesynapse.server", "serve", "--port", str(port)),
@@ -267,7 +269,8 @@ async def start(home: Path, *, port: int = 0, key: str = "", **more: str) -> Pro
         if line.startswith("CODESYNAPSE_API_KEY="):
             key = line.strip().partition("=")[2]
         if found := re.match(r"listening on (\S+)", line):
-            return Process(home=home, child=child, url=found[1], key=key)
+            graph = more.get("CODESYNAPSE_GRAPH", "sqlite")
+            return Process(home=home, child=child, url=found[1], key=key, tenant=tenant, graph=graph)
     raise AssertionError(f"the server ended with {await child.wait()} before it listened")
 
 

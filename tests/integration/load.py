@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.memory import Entity, EntityId, Fact, Scope
 from codesynapse.contracts.repository import RepositoryScope
 from codesynapse.contracts.triples import Triple
 from codesynapse.server.app import Ports, open_ports
+from codesynapse.server.cli.first import issue_key
 from codesynapse.server.clock import system_clock
 from codesynapse.server.settings import load
+from tests.integration.harness import Process, fresh
 
 FACTS = 3
 Call = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -86,8 +89,20 @@ def subject_id(triple: dict[str, str]) -> EntityId:
 
 
 @asynccontextmanager
-async def opened(home: Path) -> AsyncIterator[Ports]:
+async def opened(home: Path, graph: str = "sqlite") -> AsyncIterator[Ports]:
     """The stores of a home, beside whatever process runs on it."""
-    settings = await asyncio.to_thread(load, {"CODESYNAPSE_HOME": str(home)})
+    settings = await asyncio.to_thread(load, {"CODESYNAPSE_HOME": str(home), "CODESYNAPSE_GRAPH": graph})
     async with open_ports(settings) as ports:
         yield ports
+
+
+async def move_out(server: Process) -> None:
+    """Give the server's owner an organisation of a new name: a graph server is shared by tests, and so is `home`."""
+    async with opened(server.home) as ports:
+        accounts, now_ms = ports.accounts, system_clock()
+        server.tenant = fresh("org")
+        await accounts.create_organization(server.tenant, now_ms=now_ms)
+        await accounts.create_repository(server.tenant, "default", now_ms=now_ms)
+        await accounts.set_member(server.tenant, "owner", member=True, now_ms=now_ms)
+        await accounts.set_grant(server.tenant, "default", "owner", Level.ADMIN, now_ms=now_ms)
+        server.key = await issue_key(accounts, system_clock, server.tenant, "owner")

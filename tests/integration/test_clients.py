@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from codesynapse.contracts.requirements import requirement
 from tests.integration.cutting import cutting_proxy
 from tests.integration.harness import Process, environment, fresh, process, start
+from tests.integration.load import move_out
 from tests.integration.stdio_peer import stdio_environment
 from tests.integration.test_kill import register
 
@@ -66,7 +68,8 @@ async def over_pipes(env: dict[str, str], *arguments: str) -> AsyncIterator[Clie
 
 
 def over_stdio(server: Process, session_id: str) -> AbstractAsyncContextManager[ClientSession]:
-    return over_pipes(stdio_environment(server.home, server.owner, session_id), "stdio")
+    env = {**stdio_environment(server.home, server.owner, session_id), "CODESYNAPSE_GRAPH": server.graph}
+    return over_pipes(env, "stdio")
 
 
 def through_bridge(server: Process, session_id: str) -> AbstractAsyncContextManager[ClientSession]:
@@ -98,31 +101,49 @@ async def registered(server: Process) -> str:
         return await register(server, http, fresh())
 
 
+async def remembered_by(client: ClientSession) -> None:
+    """The first call of a client: the tools are there, all facts are new, and the questions find theirs."""
+    tools = [tool.name for tool in (await client.list_tools()).tools]
+    assert {"upsert_graph_triples", "recall_context"} <= set(tools)
+    remembered = await remember(client)
+    assert (remembered["added"], remembered["revision"]) == (12, 1)
+    await assert_recalled(client)
+
+
 @requirement("reach:transports", "survive:restart")
 @pytest.mark.parametrize("client", [over_http, over_stdio, through_bridge], ids=lambda client: client.__name__)
 async def test_twelve_facts_of_a_text_are_remembered_recalled_and_found_again_after_kill_9(
-    client: Client, tmp_path: Path
+    client: Client, graph: str, tmp_path: Path
 ) -> None:
-    server = await start(tmp_path)
+    server = await start(tmp_path, CODESYNAPSE_GRAPH=graph)
     try:
+        await move_out(server)
         session_id = await registered(server)
         async with client(server, session_id) as first:
-            tools = [tool.name for tool in (await first.list_tools()).tools]
-            assert {"upsert_graph_triples", "recall_context"} <= set(tools)
-            remembered = await remember(first)
-            assert (remembered["added"], remembered["revision"]) == (12, 1)
-            await assert_recalled(first)
+            await remembered_by(first)
         # Cut, and come back: the same session on a fresh connection.
         async with client(server, session_id) as second:
             await assert_recalled(second)
         await server.kill()
-        server = await start(tmp_path, key=server.key)
+        server = await start(tmp_path, key=server.key, tenant=server.tenant, CODESYNAPSE_GRAPH=graph)
         async with client(server, session_id) as third:
             await assert_recalled(third)
             repeated = await remember(third)
             assert (repeated["unchanged"], repeated["revision"]) == (12, 1)
     finally:
         await server.kill()
+
+
+@pytest.mark.parametrize("client", [over_http, through_bridge], ids=lambda client: client.__name__)
+async def test_twelve_facts_in_memory_alone_are_remembered_and_recalled_while_the_server_lives(
+    client: Client, tmp_path: Path
+) -> None:
+    async with process(tmp_path, CODESYNAPSE_GRAPH="memory") as server:
+        session_id = await registered(server)
+        async with client(server, session_id) as first:
+            await remembered_by(first)
+        async with client(server, session_id) as second:
+            await assert_recalled(second)
 
 
 async def test_every_way_finds_what_another_has_remembered(tmp_path: Path) -> None:
@@ -139,7 +160,7 @@ async def test_every_way_finds_what_another_has_remembered(tmp_path: Path) -> No
 async def test_the_official_client_gets_its_answer_through_a_line_that_is_cut(tmp_path: Path) -> None:
     async with process(tmp_path, CODESYNAPSE_SSE_RETRY_MS="50") as server, cutting_proxy(server.url) as proxy:
         session_id = await registered(server)
-        behind = Process(home=server.home, child=server.child, url=f"http://127.0.0.1:{proxy.port}/mcp", key=server.key)
+        behind = replace(server, url=f"http://127.0.0.1:{proxy.port}/mcp")
         async with over_http(behind, session_id) as client:
             proxy.marker = b'"added":'  # In the middle of an upsert's answer.
             remembered = await remember(client)

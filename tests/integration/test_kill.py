@@ -10,9 +10,10 @@ import aiohttp
 import pytest
 
 from codesynapse.contracts.requirements import requirement
+from codesynapse.server.app import backend_of
 from tests.integration.cutting import FULL, dice
 from tests.integration.harness import Process, Transport, command, fresh, process, start
-from tests.integration.load import Call, Writer, opened
+from tests.integration.load import Call, Writer, move_out, opened
 from tests.integration.stdio_peer import StdioPeer, stdio_process
 
 KILLS = 20 if FULL else 2
@@ -42,7 +43,7 @@ async def writer_over_http(server: Process, http: aiohttp.ClientSession, scope: 
     session_id = await register(server, http, fresh())
     transport = Transport(http=http, url=server.url, headers=server.owner.bound(session_id))
     await transport.initialize()
-    return Writer(name=fresh("w"), tenant="home", session=session_id, scope=scope), calling(transport)
+    return Writer(name=fresh("w"), tenant=server.tenant, session=session_id, scope=scope), calling(transport)
 
 
 async def load_until_killed(server: Process, writers: list[tuple[Writer, Call]], acknowledgements: int) -> None:
@@ -73,10 +74,10 @@ async def one_kill(server: Process, chance: random.Random) -> list[Writer]:
     return [writer for writer, _ in writers]
 
 
-async def check(home: Path, writers: list[Writer]) -> tuple[int, int, int]:
+async def check(home: Path, writers: list[Writer], graph: str = "sqlite") -> tuple[int, int, int]:
     """All writes of all rounds: how many were tried, acknowledged, and are there."""
     there, in_repository = 0, 0
-    async with opened(home) as ports:
+    async with opened(home, graph) as ports:
         for writer in writers:
             whole = len(await writer.found(ports))
             assert whole <= len(writer.acknowledged) + 1  # One at a time: at most the last one is unknown.
@@ -101,15 +102,17 @@ async def found_again(server: Process, writer: Writer) -> None:
 
 @requirement("survive:restart")
 async def test_every_acknowledged_write_survives_kill_9_and_none_is_half_there(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, graph: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     chance, writers = dice("kill -9 under load"), list[Writer]()
-    server = await start(tmp_path)
+    server = await start(tmp_path, CODESYNAPSE_GRAPH=graph)
     try:
+        await move_out(server)
         for _ in range(KILLS):
             writers += await one_kill(server, chance)
-            server = await start(tmp_path, key=server.key)  # It must come up again, on the very home.
-            tried, acknowledged, there = await check(tmp_path, writers)
+            # It must come up again, on the very home.
+            server = await start(tmp_path, key=server.key, tenant=server.tenant, CODESYNAPSE_GRAPH=graph)
+            tried, acknowledged, there = await check(tmp_path, writers, graph)
             await found_again(
                 server, next(each for each in reversed(writers) if each.acknowledged and each.scope == "session")
             )
@@ -119,7 +122,7 @@ async def test_every_acknowledged_write_survives_kill_9_and_none_is_half_there(
         if server.child.returncode is None:
             await server.kill()
     out, err = capfd.readouterr()
-    print(f"{out}{KILLS} kills: {tried} writes tried, {acknowledged} acknowledged, {there} there")
+    print(f"{out}{backend_of(graph)}: {KILLS} kills: {tried} writes tried, {acknowledged} acknowledged, {there} there")
     assert "locked" not in err
 
 

@@ -26,9 +26,9 @@ STATEMENTS = [
 QUESTIONS = ["Where does Ana live?", "tea", "Ana", "Who works at the museum in Paris?", "nothing of it"]
 
 
-async def answers(store: str, home: Path) -> list[object]:
+async def answers(store: str, home: Path, **graph: str) -> list[object]:
     """What a store's server answers to the same questions about the same memory."""
-    async with product(store=store, home=home) as running:
+    async with product(store=store, home=home, **graph) as running:
         transport = await running.open(await running.person())
         for statement in STATEMENTS:
             for scope in ("session", "repository"):
@@ -42,11 +42,13 @@ async def answers(store: str, home: Path) -> list[object]:
         return found
 
 
-async def test_equal_memory_and_an_equal_question_give_the_same_order_on_both_stores(tmp_path: Path) -> None:
+async def test_equal_memory_and_an_equal_question_give_the_same_order_on_every_store(
+    tmp_path: Path, graph: str
+) -> None:
     on_memory = await answers("memory", tmp_path)
     assert [len(found) for found in on_memory[:2]] == [len(on_memory[0])] * 2
     assert len(on_memory[0]) > 2
-    assert await answers("sqlite", tmp_path) == on_memory
+    assert await answers("sqlite", tmp_path, graph=graph) == on_memory
 
 
 @pytest.mark.parametrize("end", ["revoked", "expired"])
