@@ -28,6 +28,7 @@ COMMANDS = {
     "lint": "lint-imports",
     "bench-mcp": "python -m benchmarks.mcp_bench",
     "bench-stores": "python -m benchmarks.stores_bench",
+    "fuzz-stores": "python -m tests.backends.fuzz",
     "image-test": "python -m pytest tests/docker/image.py",
 }
 

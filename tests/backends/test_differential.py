@@ -1,0 +1,39 @@
+"""No drawn script of calls and races is answered by any store in another way than by the pure law.
+
+500 scripts of 30 steps a run, new ones each time; `make fuzz-stores` plays more.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import pytest
+
+from tests.backends.differential import SEQUENCES, SWEEPING, arena
+from tests.servers.running import Record
+
+SEEDS = 500 // SEQUENCES
+SEEDS_SWEEPING = SEEDS // SWEEPING
+SEEDS_A_TEST = 2
+
+
+def drawn(*, sweeping: bool) -> list[int]:
+    """Seeds of one test."""
+    first = secrets.randbelow(1 << 32) // SWEEPING * SWEEPING
+    return [first + SWEEPING * number + (not sweeping) for number in range(SEEDS_A_TEST)]
+
+
+@pytest.mark.parametrize("part", range((SEEDS - SEEDS_SWEEPING) // SEEDS_A_TEST))
+def test_all_stores_answer_as_the_law_does(part: int, all_servers: dict[str, Record], tmp_path: Path) -> None:
+    with arena(tmp_path, all_servers) as stores:
+        for number in drawn(sweeping=False):
+            stores.compare(number)
+
+
+@pytest.mark.parametrize("part", range(SEEDS_SWEEPING // SEEDS_A_TEST))
+def test_all_stores_sweep_as_the_law_does(part: int, all_servers: dict[str, Record], tmp_path: Path) -> None:
+    # The scripts call sweep(): the plugin of the servers lets this test be alone on them.
+    with arena(tmp_path, all_servers) as stores:
+        for number in drawn(sweeping=True):
+            stores.compare(number)
