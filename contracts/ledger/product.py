@@ -143,7 +143,7 @@ ROWS: tuple[Requirement, ...] = (
         tests=(
             (
                 "tests/backends/test_killed.py::"
-                "test_commits_during_which_the_server_is_killed_are_there_once_and_the_adapter_goes_on"
+                "test_commits_during_which_the_server_is_killed_are_there_once_and_ours_goes_on_alone"
             ),
         ),
     ),

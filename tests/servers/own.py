@@ -14,11 +14,11 @@ from tests.servers.kinds import KINDS, Kind
 
 
 class OwnServer:
-    """A server that a test may kill and start again; down at first. store: the backend that speaks to it."""
+    """A server that a test may kill and start again; down at first. name: its kind's. store: its backend."""
 
     def __init__(self, kind: Kind, home: Path) -> None:
         tools.require()
-        self.store = kind.store
+        self.name, self.store = kind.name, kind.store
         self.server = kind.new(home)
         self.process: subprocess.Popen[bytes] | None = None
 
