@@ -87,18 +87,18 @@ class GremlinPortable:
 
     def _stage(self, label: str, names: Sequence[str], read: Read, tenant_id: str | None) -> Stage:
         async def stage(position: str, limit: int) -> tuple[Sequence[Item], str]:
-            page, offset = parts_of(position, count=2)
-            ((rows, page, at),) = await self._server.run(
+            page, last = parts_of(position, count=2)
+            ((rows, page, last),) = await self._server.run(
                 scripts.SCAN,
                 vertex_label=label,
                 names=names,
                 page=page,
                 page_size=PAGE_SIZE,
-                offset=int(offset or 0),
+                behind=last,
                 limit=limit,
                 tenant=tenant_id or "",
             )
-            return await read(rows), position_of(page, str(at)) if page or at else ""
+            return await read(rows), position_of(page, last) if page or last else ""
 
         return stage
 

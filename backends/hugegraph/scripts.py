@@ -212,19 +212,20 @@ version == [-1L] ? [] : g.V().hasLabel('MemoryEntity').has('repository_key', rep
 
 # --- Moving house ----------------------------------------------------------------------------------------------
 
-# Some vertices of a label from a place on: `offset` vertices behind the beginning of a page.
+# Some vertices of a label from a place on: of a page, those with a later key than `behind`. A page is in the order of the
+# keys, and may have grown since it was last asked for.
 SCAN = """
 graph.tx().rollback()
 def traversal = g.V().hasLabel(vertex_label).has('~page', page).limit(page_size as long)
-def found = traversal.toList()
+def found = traversal.toList().findAll { it.value('key') > behind }
 def next = org.apache.hugegraph.traversal.optimize.TraversalUtil.page(traversal)
 def rows = []
-int at = offset as int
+int at = 0
 while (at < found.size() && rows.size() < (limit as int)) {
     def v = found[at++]
     if (tenant == '' || v.value('tenant_id') == tenant) rows.add(names.collect { v.value(it) })
 }
-[at < found.size() ? [rows, page, at] : [rows, next ?: '', 0]]
+[at < found.size() ? [rows, page, found[at - 1].value('key')] : [rows, next ?: '', '']]
 """
 
 KEPT_ALL = """

@@ -150,6 +150,21 @@ class TestScanning(OnPortable):
         assert sum(len(item.entities) for item in rows) == 8
         assert sum(len(item.facts) for item in rows) == 7
 
+    async def test_everything_is_met_once_while_others_are_written_beside_it(
+        self, portable: Portable, chat: Chat, tenant: str
+    ) -> None:
+        names: list[tuple[str, ...]] = []
+        cursor = None
+        while True:
+            batch = await portable.scan(after=cursor, limit=1, tenant_id=tenant)
+            names.extend(name_of_item(item) for item in batch.items if not isinstance(item, Rows))
+            cursor = batch.cursor
+            if cursor is None:
+                break
+            for _ in range(3):
+                await Chat(chat.memory, new_scope()).remember("bo likes cake")
+        assert len(names) == len(set(names)) == 2 + 1 + 5 + 1
+
     async def test_only_one_tenants_items_are_met_or_everybodys(self, portable: Portable, tenant: str) -> None:
         assert {name_of_item(item)[1] for item in await items_of(portable, tenant)} == {tenant}
         assert await items_of(portable, unique("tenant")) == []
