@@ -21,6 +21,7 @@ from codesynapse.contracts.identity import Millis, require_id
 from codesynapse.contracts.memory import (
     CommitId,
     Committed,
+    Content,
     Entity,
     Fact,
     Outcome,
@@ -58,6 +59,8 @@ class Stored(Struct, frozen=True, kw_only=True):
     root: None before the first commit. revoked: the session's tombstone. session_expires_at_ms: the deadline that
     the session's other namespaces carry, if it has any. earlier: the kept result of this same commit id, if any.
     usage: of the *other* scopes (quotas.Usage). quotas: those of the tenant's root, the defaults where it has none.
+    content: what the scope holds, from a store that has it at hand: it was checked when it was written, so what equals
+    it is not checked again.
     """
 
     root: Root | None
@@ -66,6 +69,7 @@ class Stored(Struct, frozen=True, kw_only=True):
     earlier: Committed | None
     usage: Usage
     quotas: Quotas
+    content: Content = ((), ())
 
 
 class Accepted(Struct, frozen=True, kw_only=True):
@@ -101,7 +105,7 @@ def check_commit(
     if read_revision != current:
         raise RevisionConflict(details={"revision": current})
     _check_expiry(stored, proposed, now_ms)
-    check_content(proposed.entities, proposed.facts)
+    check_content(proposed.entities, proposed.facts, checked=stored.content)
     if proposed.closed and proposed.facts:
         raise SnapshotInvalid(field="facts", limit="none when closed")
     document = canonical(proposed.entities, proposed.facts)
@@ -128,18 +132,25 @@ def check_readable(root: Root | None, *, revoked: bool, expires_at_ms: Millis | 
         raise SessionExpired
 
 
-def check_content(entities: tuple[Entity, ...], facts: tuple[Fact, ...]) -> None:
-    """Check that entities and facts are as the engine would have made them. Raises SnapshotInvalid."""
+def check_content(entities: tuple[Entity, ...], facts: tuple[Fact, ...], *, checked: Content = ((), ())) -> None:
+    """Check that entities and facts are as the engine would have made them. checked: what was found to be so before.
+
+    Raises SnapshotInvalid.
+    """
     known = {entity.id for entity in entities}
     if len(known) != len(entities) or len({fact.id for fact in facts}) != len(facts):
         raise SnapshotInvalid(field="id", limit="each once")
+    fine_entities = {entity.id: entity for entity in checked[0]}
     for entity in entities:
-        check_entity(entity)
+        if fine_entities.get(entity.id) != entity:
+            check_entity(entity)
+    fine_facts = {fact.id: fact for fact in checked[1]}
     for fact in facts:
         # The ends first: only ids that entities carry are sure to be text that can be hashed.
         if fact.subject not in known or fact.object not in known:
             raise SnapshotInvalid(field="facts", limit="both ends among the entities")
-        check_fact(fact)
+        if fine_facts.get(fact.id) != fact:
+            check_fact(fact)
     if {end for fact in facts for end in (fact.subject, fact.object)} != known:
         raise SnapshotInvalid(field="entities", limit="each in a fact")
 

@@ -86,6 +86,10 @@ class Fact(Struct, frozen=True, kw_only=True):
         return any(start <= now_ms and (end is None or now_ms < end) for start, end in self.intervals)
 
 
+Content = tuple[tuple[Entity, ...], tuple[Fact, ...]]
+"""The entities and facts of a scope."""
+
+
 class Snapshot(Struct, frozen=True, kw_only=True):
     """One namespace of session memory as it was read, or as it shall be written.
 
@@ -166,7 +170,7 @@ def fact_row(fact: Fact, position: dict[EntityId, int]) -> _Row:
     )
 
 
-def content_of(document: bytes) -> tuple[tuple[Entity, ...], tuple[Fact, ...]]:
+def content_of(document: bytes) -> Content:
     """The entities and facts of a canonical JSON. Raises msgspec.ValidationError for anything else."""
     _, entity_rows, fact_rows = _decode(document)
     entities = tuple(

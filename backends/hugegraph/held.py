@@ -76,6 +76,7 @@ class Facts(Struct, frozen=True, kw_only=True):
                 tenant_facts=self.tenant.live_facts - (0 if root is None else root.live_facts),
             ),
             quotas=self.tenant.quotas,
+            content=((), ()) if self.content is None else self.content.content,
         )
 
 

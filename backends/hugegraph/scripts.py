@@ -212,8 +212,8 @@ version == [-1L] ? [] : g.V().hasLabel('MemoryEntity').has('repository_key', rep
 
 # --- Moving house ----------------------------------------------------------------------------------------------
 
-# Some vertices of a label from a place on: of a page, those with a later key than `behind`. A page is in the order of the
-# keys, and may have grown since it was last asked for.
+# Some vertices of a label from a place on: of a page, those with a later key than `behind`. A page is in the order of
+# the keys, and may have grown since it was last asked for.
 SCAN = """
 graph.tx().rollback()
 def traversal = g.V().hasLabel(vertex_label).has('~page', page).limit(page_size as long)

@@ -11,6 +11,7 @@ from codesynapse.contracts.memory import (
     COMMITS_KEPT,
     CommitId,
     Committed,
+    Content,
     Entity,
     Fact,
     Outcome,
@@ -20,8 +21,6 @@ from codesynapse.contracts.memory import (
     entity_row,
 )
 from codesynapse.contracts.quotas import Quotas
-
-Content = tuple[tuple[Entity, ...], tuple[Fact, ...]]
 
 
 class _Document(Struct, frozen=True):

@@ -285,9 +285,16 @@ CONTENTS: dict[str, tuple[tuple[Entity, ...], tuple[Fact, ...]]] = {
 
 @pytest.mark.parametrize("field", CONTENTS)
 def test_malformed_content_is_refused_with_its_field(field: str) -> None:
-    with pytest.raises(SnapshotInvalid) as refusal:
-        check_content(*CONTENTS[field])
-    assert refusal.value.field == field
+    # Also where what it resembles is stored, and would not be looked at again.
+    for checked in (((), ()), ((ANA, TEA), (FACT,))):
+        with pytest.raises(SnapshotInvalid) as refusal:
+            check_content(*CONTENTS[field], checked=checked)
+        assert refusal.value.field == field
+
+
+def test_what_is_stored_already_is_not_checked_again() -> None:
+    odd = renamed(name=" ana")
+    check_content(*odd, checked=odd)
 
 
 @pytest.mark.parametrize(
