@@ -50,14 +50,15 @@ Message = Request | Notification | Response
 class ProtocolError(Exception):
     """A message that is refused by the protocol itself: a JSON-RPC error.
 
-    The text is constant: it never holds what was sent.
+    The text is constant: it never holds what was sent. data: what the error's `data` says, if anything.
     """
 
-    def __init__(self, code: int, text: str, request_id: RequestId = NO_ID) -> None:
+    def __init__(self, code: int, text: str, request_id: RequestId = NO_ID, *, data: object = None) -> None:
         super().__init__(text)
         self.code = code
         self.text = text
         self.request_id = request_id
+        self.data = data
 
 
 class _Envelope(Struct):
