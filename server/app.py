@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 
 from aiohttp import web
-from msgspec import Struct
+from msgspec import Struct, field
 
 from codesynapse.backends import features_of, open_backend
 from codesynapse.contracts.accounts import AuditRecord
@@ -25,6 +25,7 @@ from codesynapse.server.mcp.connection import ServerInfo
 from codesynapse.server.memory.engine import SessionEngine
 from codesynapse.server.memory.recall import Recall
 from codesynapse.server.memory.repository import RepositoryEngine
+from codesynapse.server.secret import SecretKey, secret_key
 from codesynapse.server.sessions.registry import Sessions
 from codesynapse.server.settings import Settings, SettingsError, graph_url
 from codesynapse.server.telemetry import Metrics, fault, log
@@ -55,13 +56,14 @@ INSTRUCTIONS = (
 
 
 class Ports(Struct, kw_only=True):
-    """The stores that the server runs on."""
+    """The stores that the server runs on, and the key of what it seals."""
 
     accounts: Accounts
     session_memory: SessionMemory
     repository: RepositoryGraph
     vectors: VectorIndex | None
     probe: Callable[[], Awaitable[StoreStatus]] | None = None
+    secret: SecretKey = field(default_factory=SecretKey.fresh)
 
 
 class Services(Struct, kw_only=True):
@@ -109,6 +111,7 @@ async def open_ports(settings: Settings) -> AsyncIterator[Ports]:
             repository=graph.repository,
             vectors=graph.vectors,
             probe=graph.probe,
+            secret=await asyncio.to_thread(secret_key, settings),
         )
 
 

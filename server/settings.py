@@ -95,10 +95,29 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 12_000
     head_timeout_ms: Annotated[Duration, Meta(description="How long the head of a request may take.")] = 10_000
     body_timeout_ms: Annotated[Duration, Meta(description="How long the body of a request may stand still.")] = 30_000
+    stream_after_ms: Annotated[
+        Duration, Meta(description="After how long a silent call turns into a stream (revision 2026-07-28).")
+    ] = 2_000
+    input_ms: Annotated[
+        Duration, Meta(description="How long a client may take to answer what a call asks (revision 2026-07-28).")
+    ] = 600_000
+    task_kept_ms: Annotated[Duration, Meta(description="How long a task and its result can be fetched.")] = 3_600_000
+    tasks_per_principal_max: Annotated[Count, Meta(description="Most tasks of a principal, running or kept.")] = 64
+    subscriptions_per_principal_max: Annotated[
+        Count, Meta(description="Most subscriptions of a principal (revision 2026-07-28).")
+    ] = 64
+    subscribed_max: Annotated[Count, Meta(description="Most resources of a subscription.")] = 256
     shutdown_ms: Annotated[Duration, Meta(description="How long running calls may take at the end.")] = 5_000
     store_deadline_ms: Annotated[Duration, Meta(description="How long a store may take to answer.")] = 10_000
     bootstrap_key_file: Annotated[
         str, Meta(description="New file, for its owner alone, that the first key goes into instead of being printed.")
+    ] = ""
+    secret_key_file: Annotated[
+        str,
+        Meta(
+            description="File with the secret key of sealed event ids and states, at least 32 bytes; the same for all "
+            "processes. Default: one in the home, made where it is missing."
+        ),
     ] = ""
     api_key: Annotated[str, Meta(description="API key; for `stdio`, `bridge` and `doctor`.")] = ""
     session_id: Annotated[str, Meta(description="The chat session's id; for `stdio` and `bridge`.")] = ""
