@@ -27,7 +27,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapsho
 install = if [ -x $(UV) ]; then $(UV) pip install --quiet --python $(BIN)/python --compile-bytecode $(1); \
 	else $(BOOT)/bin/python -m pip --python $(BIN)/python install --quiet --disable-pip-version-check $(1); fi
 
-.PHONY: help setup serve servers servers-stop test test-all contract lint format bench-mcp bench-stores fuzz-stores image-test lock clean
+.PHONY: help setup serve servers servers-stop test test-all contract conformance lint format bench-mcp bench-stores fuzz-stores image-test lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
@@ -59,6 +59,9 @@ contract: .venv/dev.stamp ## run the contract suite; make contract STORE=memory|
 	@if [ -z "$(filter $(STORE),$(STORES))" ]; then echo "There is no store \"$(STORE)\" here yet; there are: $(STORES)." >&2; exit 2; fi
 	@$(if $(filter $(STORE),$(SERVED)),$(BIN)/python -m tests.servers run $(STORE) --) \
 		$(BIN)/python -m pytest -p codesynapse.contracts.plugin --pyargs codesynapse.contracts.suite --contract $(firstword $(subst -, ,$(STORE))) $(ARGS)
+
+conformance: .venv/dev.stamp ## run the official conformance suite, an auditor and other people's clients; make conformance ARGS="suite clients"
+	@$(BIN)/python -m tests.conformance $(ARGS)
 
 lint: .venv/dev.stamp ## check style, types and the import laws
 	@$(BIN)/ruff check --quiet .

@@ -1,0 +1,2 @@
+def register_fixtures(services):
+    pass
