@@ -32,3 +32,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     connections_max: Count = 12_000
     head_timeout_ms: Duration = 10_000
     body_timeout_ms: Duration = 30_000
+    stream_after_ms: Duration = 2_000
+    input_ms: Duration = 10 * 60 * 1000
+    task_kept_ms: Duration = 60 * 60 * 1000
+    tasks_per_principal_max: Count = 64
+    subscriptions_per_principal_max: Count = 64
+    subscribed_max: Count = 256
