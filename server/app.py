@@ -14,6 +14,9 @@ from codesynapse.contracts.accounts import AuditRecord
 from codesynapse.contracts.errors import CodeSynapseError, Invalid, Unavailable
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, StoreStatus, VectorIndex
 from codesynapse.server.clock import Clock, system_clock
+from codesynapse.server.features.calls import Calls
+from codesynapse.server.features.operations import Operations
+from codesynapse.server.features.registry import Features
 from codesynapse.server.http.api import Api
 from codesynapse.server.http.guard import Guard, middleware, plain
 from codesynapse.server.http.live import Lives
@@ -29,7 +32,6 @@ from codesynapse.server.secret import SecretKey, secret_key
 from codesynapse.server.sessions.registry import Sessions
 from codesynapse.server.settings import Settings, SettingsError, graph_url
 from codesynapse.server.telemetry import Metrics, fault, log
-from codesynapse.server.tools.calls import Calls
 from codesynapse.server.tools.dispatch import Dispatcher
 from codesynapse.server.tools.graph import GraphTools, register_graph_tools
 from codesynapse.server.tools.registry import Toolbox
@@ -78,6 +80,8 @@ class Services(Struct, kw_only=True):
     repository: RepositoryEngine
     recall: Recall
     toolbox: Toolbox
+    features: Features
+    operations: Operations
     calls: Calls
     retention: Retention
     metrics: Metrics
@@ -182,9 +186,11 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     except LookupError:
         known = ", ".join(sorted(toolbox.catalog.toolsets))
         raise SettingsError(f"CODESYNAPSE_TOOLSETS: the toolsets are {known}.") from None
+    features = Features(toolbox)
+    operations, limits = Operations(features, Dispatcher(toolbox, clock, metrics), clock), limits_of(settings)
     return Services(
         settings=settings,
-        limits=limits_of(settings),
+        limits=limits,
         clock=clock,
         ports=ports,
         sessions=sessions,
@@ -192,7 +198,9 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
         repository=repository,
         recall=recall,
         toolbox=toolbox,
-        calls=Calls(Dispatcher(toolbox, clock, metrics)),
+        features=features,
+        operations=operations,
+        calls=Calls(operations, limits),
         retention=Retention(ports.accounts, ports.session_memory, ports.vectors, sessions, clock),
         metrics=metrics,
         info=ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS),

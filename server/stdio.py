@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 from codesynapse.contracts.errors import CodeSynapseError, TooManyCalls
 from codesynapse.contracts.identity import Cancellation
 from codesynapse.server.clock import Clock
+from codesynapse.server.features.calls import Calls
+from codesynapse.server.features.subscriptions import Subscriptions
 from codesynapse.server.limits import Limits
-from codesynapse.server.mcp.catalog import Catalog
-from codesynapse.server.mcp.connection import Cancel, Connection, Effect, Reply, RunTool, ServerInfo
+from codesynapse.server.mcp.connection import Cancel, Connection, Effect, Reply, Run, ServerInfo
 from codesynapse.server.mcp.errors import refusal_bytes
 from codesynapse.server.mcp.lines import LineSplitter, LineTooLong
 from codesynapse.server.mcp.messages import (
@@ -30,7 +31,6 @@ from codesynapse.server.mcp.messages import (
     parse_batch,
 )
 from codesynapse.server.sessions.registry import Sessions, execution_of
-from codesynapse.server.tools.calls import Calls
 
 T = TypeVar("T")
 CHUNK = 64 * 1024
@@ -61,8 +61,8 @@ class StdioShell:
         self._toolsets = toolsets
         self._key = key
         self._session_id = session_id
-        catalog: Catalog = calls.dispatcher.toolbox.catalog
-        self._connection = Connection(catalog, info)
+        self._connection = Connection(calls.operations.catalog, info)
+        self._subscriptions: Subscriptions | None = None
         self._running: dict[asyncio.Task[None], tuple[RequestId, Cancellation]] = {}
         self._stop = asyncio.Event()
 
@@ -75,6 +75,9 @@ class StdioShell:
         output = _Output(write_fd, self.stop)
         source = _Input(read_fd)
         splitter = LineSplitter(self._limits.body_max_bytes)
+        subscriptions = Subscriptions(self._calls.operations, output.write, self._limits.subscribed_max)
+        self._subscriptions = subscriptions
+        deafen = self._calls.listen(self._connection, output.write)
         try:
             while (chunk := await self._unless_stopped(source.read())) is not None:
                 for line in splitter.feed(chunk):
@@ -84,6 +87,8 @@ class StdioShell:
             if self._running:
                 await asyncio.wait(set(self._running), timeout=self._limits.shutdown_ms / 1000)
         finally:
+            deafen()
+            subscriptions.close()
             for task, (_, cancellation) in list(self._running.items()):
                 cancellation.cancel()
                 task.cancel()
@@ -130,14 +135,14 @@ class StdioShell:
         match effect:
             case Reply():
                 answers.add(effect.payload)
-            case RunTool():
+            case Run():
                 await self._start(effect, answers)
             case Cancel():
                 self._cancel(effect.request_id)
             case _:
                 pass
 
-    async def _start(self, run: RunTool, answers: "_Answers") -> None:
+    async def _start(self, run: Run, answers: "_Answers") -> None:
         """Check key and session again, then run the call beside the reading."""
         try:
             if len(self._running) >= self._limits.calls_in_flight_max:
@@ -151,7 +156,9 @@ class StdioShell:
         assert authority.binding is not None
         identity, cancellation = authority.binding.identity, Cancellation()
         execution = execution_of(authority, identity, cancellation)
-        work = self._calls.run(execution, run, self._connection, _Out(answers), self._connection.version)
+        assert self._subscriptions is not None
+        out = _Out(answers, self._subscriptions)
+        work = self._calls.run(execution, run, self._connection, out, self._connection.version)
         task = asyncio.create_task(work)
         self._running[task] = (run.request_id, cancellation)
         answers.begin()
@@ -208,8 +215,11 @@ class _Answers:
 class _Out:
     """A call's messages go straight to standard output, its answer with those to the same line."""
 
-    def __init__(self, answers: _Answers) -> None:
+    asks = True
+
+    def __init__(self, answers: _Answers, subscriptions: Subscriptions) -> None:
         self._answers = answers
+        self.subscriptions = subscriptions
 
     def notify(self, payload: bytes) -> None:
         self._answers.output.write(payload)
@@ -219,6 +229,9 @@ class _Out:
 
     def silence(self, _: RequestId) -> None:
         pass
+
+    def close_stream(self) -> None:
+        pass  # There is one stream, and it stays.
 
 
 class _Input:

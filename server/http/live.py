@@ -13,8 +13,9 @@ from typing import Any, Protocol
 
 from codesynapse.contracts.accounts import ENDING, Action, AuditRecord, Caller
 from codesynapse.contracts.errors import EventsFull, ServerFull, TooManyCalls, TooManyTransports, TransportUnknown
-from codesynapse.contracts.identity import Cancellation, Millis
+from codesynapse.contracts.identity import Cancellation, Identity, Millis
 from codesynapse.server.clock import Clock
+from codesynapse.server.features.subscriptions import Subscriptions
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.connection import Connection
 from codesynapse.server.mcp.messages import RequestId
@@ -66,6 +67,7 @@ class Live:
         self.calls: list[Call] = []
         self.followers: dict[str, Reader] = {}
         self.standalone: Stream | None = None
+        self.subscriptions: Subscriptions | None = None
         self._clock = clock
         self.used_at_ms = clock()
         self.deadline_ms: Millis | None = None
@@ -107,6 +109,11 @@ class Live:
             self.touch()
             attached.stop()
 
+    def tell(self, payload: bytes) -> None:
+        """Send a notification that belongs to no request, to a client that listens for such."""
+        if self.standalone is not None:
+            self.log.append(self.standalone, payload, answers=None, now_ms=self._clock())
+
     def cancel(self, request_id: RequestId) -> None:
         """Cancel the newest running call of this id; an unknown one is ignored."""
         for call in reversed(self.calls):
@@ -122,6 +129,8 @@ class Live:
         for reader in list(self.followers.values()):
             reader.stop()
         self.followers.clear()
+        if self.subscriptions is not None:
+            self.subscriptions.close()
         self.log.release()
 
 
@@ -243,7 +252,7 @@ class Lives:
     def end(self, record: AuditRecord) -> None:
         """Close the sessions whose access an audit record ended."""
         if record.action in ENDING:
-            for live in [each for each in self._table.values() if _ends(record, each)]:
+            for live in [each for each in self._table.values() if ends(record, each.caller, each.connection.identity)]:
                 self.close(live)
 
     def close_all(self) -> None:
@@ -252,8 +261,8 @@ class Lives:
             self.close(live)
 
 
-def _ends(record: AuditRecord, live: Live) -> bool:
-    caller, identity = live.caller, live.connection.identity
+def ends(record: AuditRecord, caller: Caller, identity: Identity | None) -> bool:
+    """Whether a record ended the access of this caller, under this identity."""
     match record.action:
         case Action.ORGANIZATION_SUSPENDED:
             return caller.tenant_id == record.tenant_id

@@ -14,6 +14,8 @@ from codesynapse.contracts.errors import (
 )
 from codesynapse.contracts.identity import Execution, Identity
 from codesynapse.server.clock import Clock
+from codesynapse.server.features.calls import Calls
+from codesynapse.server.features.subscriptions import Subscriptions
 from codesynapse.server.http.errors import headers_of, status_of
 from codesynapse.server.http.following import Follower
 from codesynapse.server.http.live import Call, Live, Lives
@@ -29,7 +31,7 @@ from codesynapse.server.http.requests import (
 )
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.catalog import chosen_toolsets
-from codesynapse.server.mcp.connection import VERSIONS, Accepted, Cancel, Connection, Effect, Reply, RunTool, ServerInfo
+from codesynapse.server.mcp.connection import VERSIONS, Accepted, Cancel, Connection, Effect, Reply, Run, ServerInfo
 from codesynapse.server.mcp.errors import refusal_bytes
 from codesynapse.server.mcp.messages import (
     INVALID_REQUEST,
@@ -46,7 +48,6 @@ from codesynapse.server.mcp.messages import (
 )
 from codesynapse.server.mcp.stream import EVENT_ID_MAX, Position, Stream
 from codesynapse.server.sessions.registry import Sessions, execution_of
-from codesynapse.server.tools.calls import Calls
 
 TOOLSETS_HEADER = "X-CodeSynapse-Toolsets"
 GONE = "The response is no longer kept; whether the call took effect must be looked up."
@@ -140,9 +141,10 @@ class McpEndpoint:
             text = f"A request needs the header {TRANSPORT_HEADER}; send initialize to get one."
             named = message.id if isinstance(message, Request) else NO_ID
             raise ProtocolError(INVALID_REQUEST, text, named)
-        connection = Connection(self._calls.dispatcher.toolbox.catalog, self._info)
+        connection = Connection(self._calls.operations.catalog, self._info)
         reply = connection.open(message)
         live = self._lives.open(authority.caller, connection)
+        live.subscriptions = Subscriptions(self._calls.operations, live.tell, self._limits.subscribed_max)
         self._bind(live, authority)
         return _json(reply.payload, headers={TRANSPORT_HEADER: live.id})
 
@@ -156,7 +158,7 @@ class McpEndpoint:
             return await self._batch(request, live, authority, parsed, toolsets)
         effect = live.connection.receive(parsed, toolsets)
         match effect:
-            case RunTool():
+            case Run():
                 return await self._run(request, live, authority, [effect], [])
             case Reply():
                 return _json(effect.payload)
@@ -175,7 +177,7 @@ class McpEndpoint:
         toolsets: frozenset[str] | None,
     ) -> web.StreamResponse:
         """Every message on its own; the answers go out together."""
-        runs: list[RunTool] = []
+        runs: list[Run] = []
         ready: list[tuple[RequestId, bytes]] = []
         for item in items:
             try:
@@ -184,7 +186,7 @@ class McpEndpoint:
                 ready.append((error.request_id, error_bytes(error.request_id, error.code, error.text)))
                 continue
             match effect:
-                case RunTool():
+                case Run():
                     runs.append(effect)
                 case Reply():
                     assert isinstance(item, Request)
@@ -202,7 +204,7 @@ class McpEndpoint:
         request: web.Request,
         live: Live,
         authority: Authority,
-        runs: Sequence[RunTool],
+        runs: Sequence[Run],
         ready: Sequence[tuple[RequestId, bytes]],
         *,
         batch: bool = False,
@@ -220,17 +222,18 @@ class McpEndpoint:
         for request_id, payload in ready:
             live.log.append(stream, payload, answers=request_id, now_ms=self._clock())
         assert live.connection.identity is not None or not runs
+        streams = accepts_stream(request.headers)
         for run in runs:
-            self._start(live, authority, run, stream)
-        if accepts_stream(request.headers):
+            self._start(live, authority, run, stream, streams)
+        if streams:
             return await self._follow(request, live, stream, 0)
         return await self._gather(live, stream, batch=batch)
 
-    def _start(self, live: Live, authority: Authority, run: RunTool, stream: Stream) -> None:
+    def _start(self, live: Live, authority: Authority, run: Run, stream: Stream, streams: bool) -> None:
         call = Call(run.request_id, stream)
         execution = _execution(authority, live.connection.identity, call)
         version = live.connection.version
-        work = self._calls.run(execution, run, live.connection, _Out(live, stream, self._clock), version)
+        work = self._calls.run(execution, run, live.connection, _Out(live, stream, self._clock, streams), version)
         self._lives.run(live, call, work)
 
     async def _gather(self, live: Live, stream: Stream, *, batch: bool) -> web.Response:
@@ -289,7 +292,7 @@ class McpEndpoint:
         if not asked:
             return self._toolsets
         try:
-            chosen = chosen_toolsets(asked.split(","), self._calls.dispatcher.toolbox.catalog.toolsets)
+            chosen = chosen_toolsets(asked.split(","), self._calls.operations.catalog.toolsets)
         except LookupError:
             raise HeaderInvalid(field=field, limit="names of toolsets") from None
         return chosen if self._toolsets is None else (chosen or self._toolsets) & self._toolsets
@@ -309,10 +312,18 @@ class _Waiting:
 
 
 class _Out:
-    """Where a call's messages go."""
+    """Where a call's messages go. asks: the client takes them as a stream, so that a question would reach it."""
 
-    def __init__(self, live: Live, stream: Stream, clock: Clock) -> None:
-        self._live, self._stream, self._clock = live, stream, clock
+    __slots__ = ("_clock", "_live", "_stream", "asks")
+
+    def __init__(self, live: Live, stream: Stream, clock: Clock, asks: bool) -> None:
+        self._live, self._stream, self._clock, self.asks = live, stream, clock, asks
+
+    @property
+    def subscriptions(self) -> Subscriptions:
+        """Those of the session."""
+        assert self._live.subscriptions is not None
+        return self._live.subscriptions
 
     def notify(self, payload: bytes) -> None:
         """A notification that belongs to the call."""
@@ -325,6 +336,11 @@ class _Out:
     def silence(self, request_id: RequestId) -> None:
         """The call was cancelled: there is no response."""
         self._live.log.settle(self._stream, request_id, self._clock())
+
+    def close_stream(self) -> None:
+        """Let the reader go, if it knows how to come back: it was given an event id and when to try again."""
+        if self._live.connection.primed and self.asks:
+            self._live.cut(self._stream)
 
 
 def _effect(connection: Connection, item: Message | ProtocolError, toolsets: frozenset[str] | None) -> Effect:

@@ -16,7 +16,7 @@ from codesynapse.server.mcp.connection import (
     Cancel,
     Connection,
     Reply,
-    RunTool,
+    Run,
     ServerInfo,
     has_structured_content,
 )
@@ -109,7 +109,7 @@ def test_a_tool_is_called_after_initialize_and_a_ping_is_answered_before():
     assert code_of(made, request("server/discover")) == METHOD_NOT_FOUND
     assert result(made.receive(request("ping"))) == {}
     made.open(initialize("2025-11-25"))
-    assert isinstance(made.receive(request("tools/call", {"name": "tool"})), RunTool)
+    assert isinstance(made.receive(request("tools/call", {"name": "tool"})), Run)
 
 
 def test_only_what_works_is_declared_as_a_capability():
@@ -152,7 +152,7 @@ def test_what_needs_no_execution_answers_before_the_binding(method: str):
     assert isinstance(connection(bound=False).receive(request(method, params)), Reply)
 
 
-@pytest.mark.parametrize("method", ["tools/call", "resources/list", "prompts/list", "server/discover"])
+@pytest.mark.parametrize("method", ["tools/call", "resources/list", "prompts/get", "server/discover"])
 def test_anything_else_is_refused_before_the_binding(method: str):
     with pytest.raises(ExecutionMissing):
         connection(bound=False).receive(request(method, {"name": "tool"}))
@@ -170,37 +170,30 @@ def test_an_unknown_method_is_told_so(method: str):
 def test_a_call_runs_the_tool_with_its_raw_arguments_and_token():
     params = {"name": "tool", "arguments": {"a": 1}, "_meta": {"progressToken": 7}}
     effect = connection().receive(request("tools/call", params, b'"x"'))
-    assert isinstance(effect, RunTool)
-    assert (effect.request_id, effect.name, effect.progress_token) == (b'"x"', "tool", 7)
-    assert json.loads(bytes(effect.arguments)) == {"a": 1}
+    assert isinstance(effect, Run)
+    assert (effect.request_id, effect.method, effect.name, effect.progress_token) == (b'"x"', "tools/call", "tool", 7)
+    assert json.loads(bytes(effect.params)) == params
 
 
-def test_a_call_without_arguments_has_none_and_no_token():
+def test_a_call_without_a_token_asks_for_no_progress():
     effect = connection().receive(request("tools/call", {"name": "tool"}))
-    assert isinstance(effect, RunTool)
-    assert (bytes(effect.arguments), effect.progress_token) == (b"{}", None)
+    assert isinstance(effect, Run)
+    assert effect.progress_token is None
 
 
 @pytest.mark.parametrize(
     "params",
-    [
-        {},
-        {"name": 1},
-        {"name": "other"},
-        {"name": "tool", "arguments": []},
-        {"name": "tool", "arguments": "x"},
-        {"name": "tool", "arguments": None},
-        {"name": "tool", "_meta": {"progressToken": 1.5}},
-        {"name": "Tool"},
-    ],
+    [{}, {"name": 1}, {"name": "other"}, {"name": "tool", "_meta": {"progressToken": 1.5}}, {"name": "Tool"}],
 )
-def test_a_malformed_call_or_an_unknown_tool_is_invalid(params: dict[str, Any]):
+def test_an_unknown_tool_or_a_malformed_token_is_invalid(params: dict[str, Any]):
     assert code_of(connection(), request("tools/call", params)) == INVALID_PARAMS
 
 
 def test_a_hidden_tool_is_unknown():
     message = request("tools/call", {"name": "tool"})
-    assert isinstance(connection().receive(message, frozenset({"a"})), RunTool)
+    effect = connection().receive(message, frozenset({"a"}))
+    assert isinstance(effect, Run)
+    assert effect.toolsets == {"a"}
     assert code_of(connection(), message, frozenset({"b"})) == INVALID_PARAMS
     assert result(connection().receive(request("tools/list"), frozenset({"b"})))["tools"] == []
 

@@ -70,6 +70,7 @@ async def say(_: Execution, arguments: Arguments, __: Any) -> Said:
 
 
 def content(answer: Answer) -> dict[str, Any]:
+    assert answer.structured is not None
     assert MARK.encode() not in answer.structured
     found: dict[str, Any] = json.loads(answer.structured)
     return found

@@ -12,10 +12,14 @@ from msgspec import Raw, Struct
 
 from codesynapse.contracts.identity import Cancellation, Execution, Identity, Millis
 from codesynapse.server.clock import ManualClock
-from codesynapse.server.mcp.connection import Connection, RunTool, ServerInfo
+from codesynapse.server.features.calls import Calls
+from codesynapse.server.features.operations import Operations
+from codesynapse.server.features.registry import Features
+from codesynapse.server.features.subscriptions import Subscriptions
+from codesynapse.server.limits import Limits
+from codesynapse.server.mcp.connection import Connection, Run, ServerInfo
 from codesynapse.server.mcp.messages import RequestId
 from codesynapse.server.telemetry import Metrics
-from codesynapse.server.tools.calls import Calls
 from codesynapse.server.tools.dispatch import Dispatcher
 from codesynapse.server.tools.registry import Tool, Toolbox, ToolContext
 
@@ -33,6 +37,9 @@ class Heard:
     notes: list[dict[str, Any]] = field(default_factory=list)
     answers: list[dict[str, Any]] = field(default_factory=list)
     silences: int = 0
+    closed: int = 0
+    asks: bool = True
+    subscriptions: Subscriptions = field(init=False)
 
     def notify(self, payload: bytes) -> None:
         self.notes.append(json.loads(payload))
@@ -42,6 +49,9 @@ class Heard:
 
     def silence(self, _: RequestId) -> None:
         self.silences += 1
+
+    def close_stream(self) -> None:
+        self.closed += 1
 
 
 def execution() -> Execution:
@@ -67,8 +77,11 @@ async def run(
     )
     connection = Connection(toolbox.catalog, ServerInfo(name="n", title="t", version="1", instructions="i"))
     connection.log_level = level
-    calls = Calls(Dispatcher(toolbox, ManualClock(0), Metrics()))
-    asked = RunTool(RequestId(b"7"), "tool", Raw(b"{}"), token)
+    clock = ManualClock(0)
+    operations = Operations(Features(toolbox), Dispatcher(toolbox, clock, Metrics()), clock)
+    heard.subscriptions = Subscriptions(operations, heard.notify, 2)
+    calls = Calls(operations, Limits())
+    asked = Run(RequestId(b"7"), "tools/call", Raw(b'{"name":"tool"}'), "tool", token)
     try:
         await calls.run(running or execution(), asked, connection, heard, VERSION)
     except asyncio.CancelledError:

@@ -1,0 +1,136 @@
+"""One request as its protocol session runs it: progress, logs and questions, then its answer, or silence."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+from msgspec import Raw, Struct
+
+from codesynapse.contracts.errors import InputUnavailable
+from codesynapse.contracts.identity import Execution
+from codesynapse.server.features.asking import Asking
+from codesynapse.server.features.operations import Operations, Result
+from codesynapse.server.features.reporting import Reporter
+from codesynapse.server.features.subscriptions import Subscriptions
+from codesynapse.server.limits import Limits
+from codesynapse.server.mcp.catalog import ListKind
+from codesynapse.server.mcp.connection import Connection, Run, for_version
+from codesynapse.server.mcp.errors import protocol_error
+from codesynapse.server.mcp.messages import (
+    INVALID_PARAMS,
+    RESOURCE_NOT_FOUND,
+    ProtocolError,
+    RequestId,
+    error_bytes,
+    notification_bytes,
+    result_bytes,
+)
+from codesynapse.server.tools.dispatch import Dispatcher, answer_bytes, refused
+from codesynapse.server.tools.registry import Answer, ToolContext, no_progress
+
+
+class Out(Protocol):
+    """Where a call's messages go: a stream over HTTP, standard output over stdio.
+
+    asks: whether a request of ours would reach the client there.
+    """
+
+    @property
+    def asks(self) -> bool: ...
+
+    @property
+    def subscriptions(self) -> Subscriptions: ...
+
+    def notify(self, payload: bytes) -> None: ...
+
+    def answer(self, request_id: RequestId, payload: bytes) -> None: ...
+
+    def silence(self, request_id: RequestId) -> None: ...
+
+    def close_stream(self) -> None: ...
+
+
+class _Uri(Struct):
+    uri: str
+
+
+_decode_uri = msgspec.json.Decoder(_Uri).decode
+
+
+class Calls:
+    """Runs requests for both shells."""
+
+    def __init__(self, operations: Operations, limits: Limits) -> None:
+        self.operations = operations
+        self._limits = limits
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        return self.operations.dispatcher
+
+    def listen(self, connection: Connection, send: Callable[[bytes], None]) -> Callable[[], None]:
+        """Tell an open session of lists that changed; what is returned ends that."""
+
+        def changed(kind: ListKind) -> None:
+            if connection.initialized:
+                send(notification_bytes(f"notifications/{kind}/list_changed", {}))
+
+        return self.operations.features.toolbox.listen(changed)
+
+    async def run(self, execution: Execution, run: Run, connection: Connection, out: Out, version: str) -> None:
+        """Run one request and send its answer. A cancelled one sends none."""
+        reporter = Reporter(run.name, run.progress_token, out.notify, connection.logs)
+        asking = Asking(connection, out.notify if out.asks else None, self._limits.input_ms / 1000)
+        context = ToolContext(
+            progress=no_progress if run.progress_token is None else reporter.progress,
+            log=reporter.log,
+            ask=asking.ask,
+            close_stream=out.close_stream,
+            capabilities=connection.capabilities if out.asks else {},
+        )
+        try:
+            payload = await self._payload(execution, run, context, out, version)
+        except asyncio.CancelledError:
+            out.silence(run.request_id)
+            raise
+        finally:
+            reporter.stop()
+        if execution.cancellation.cancelled:
+            out.silence(run.request_id)
+        else:
+            out.answer(run.request_id, payload)
+
+    async def _payload(self, execution: Execution, run: Run, context: ToolContext, out: Out, version: str) -> bytes:
+        """The response, as a client of this revision may see it."""
+        try:
+            result = await self._result(execution, run, context, out)
+        except ProtocolError as error:
+            # The URI that was asked for is not repeated.
+            data = None if error.code == RESOURCE_NOT_FOUND else error.data
+            return error_bytes(run.request_id, error.code, error.text, data)
+        if isinstance(result, Answer):
+            return answer_bytes(run.request_id, result, version)
+        return result_bytes(run.request_id, for_version(result, version))
+
+    async def _result(self, execution: Execution, run: Run, context: ToolContext, out: Out) -> Result:
+        match run.method:
+            case "resources/subscribe":
+                await out.subscriptions.add(execution, _uri(run.params))
+                return {}
+            case "resources/unsubscribe":
+                out.subscriptions.remove(_uri(run.params))
+                return {}
+        try:
+            return await self.operations.run(execution, run.method, run.params, context, run.toolsets)
+        except InputUnavailable as error:
+            if run.method == "tools/call":
+                return refused(error)
+            raise protocol_error(error) from None
+
+
+def _uri(params: Raw) -> str:
+    try:
+        return _decode_uri(params).uri
+    except msgspec.DecodeError:
+        raise ProtocolError(INVALID_PARAMS, "The request needs a uri.") from None
