@@ -18,16 +18,22 @@ from codesynapse.server.features.calls import Calls
 from codesynapse.server.features.operations import Operations
 from codesynapse.server.features.registry import Features
 from codesynapse.server.http.api import Api
+from codesynapse.server.http.exchanges import Exchanges
 from codesynapse.server.http.guard import Guard, middleware, plain
-from codesynapse.server.http.live import Lives
+from codesynapse.server.http.live import Lives, ends
 from codesynapse.server.http.mcp import McpEndpoint
+from codesynapse.server.http.modern import ModernEndpoint, Visible
 from codesynapse.server.http.runner import Runner, connections_below
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.catalog import chosen_toolsets
 from codesynapse.server.mcp.connection import ServerInfo
+from codesynapse.server.mcp.seal import Seal
 from codesynapse.server.memory.engine import SessionEngine
 from codesynapse.server.memory.recall import Recall
 from codesynapse.server.memory.repository import RepositoryEngine
+from codesynapse.server.modern.listening import Listening
+from codesynapse.server.modern.service import Modern
+from codesynapse.server.modern.tasks import Tasks
 from codesynapse.server.secret import SecretKey, secret_key
 from codesynapse.server.sessions.registry import Sessions
 from codesynapse.server.settings import Settings, SettingsError, graph_url
@@ -83,6 +89,7 @@ class Services(Struct, kw_only=True):
     features: Features
     operations: Operations
     calls: Calls
+    modern: Modern
     retention: Retention
     metrics: Metrics
     info: ServerInfo
@@ -188,6 +195,7 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
         raise SettingsError(f"CODESYNAPSE_TOOLSETS: the toolsets are {known}.") from None
     features = Features(toolbox)
     operations, limits = Operations(features, Dispatcher(toolbox, clock, metrics), clock), limits_of(settings)
+    info = ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS)
     return Services(
         settings=settings,
         limits=limits,
@@ -203,7 +211,8 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
         calls=Calls(operations, limits),
         retention=Retention(ports.accounts, ports.session_memory, ports.vectors, sessions, clock),
         metrics=metrics,
-        info=ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS),
+        modern=Modern(operations, info, Seal(ports.secret.subkey("request state")), limits, clock),
+        info=info,
         toolsets=toolsets,
     )
 
@@ -218,7 +227,10 @@ class Server:
         self._probed_ms: int | None = None
         self._loops: list[asyncio.Task[None]] = []
         services.sessions.ended = self._noticed
+        self.exchanges = Exchanges(services.limits)
+        self.tasks = Tasks(services.modern, services.limits, services.clock, self.lives.tasks)
         endpoint = McpEndpoint(
+            modern=self._modern,
             sessions=services.sessions,
             lives=self.lives,
             calls=services.calls,
@@ -249,6 +261,17 @@ class Server:
         self.application.on_startup.append(self._start)
         self.application.on_shutdown.append(self._stop)
 
+    def _modern(self, visible: Visible) -> ModernEndpoint:
+        return ModernEndpoint(
+            modern=self.services.modern,
+            listening=Listening(self.services.operations, self.services.modern.results, self.services.limits),
+            tasks=self.tasks,
+            lives=self.lives,
+            exchanges=self.exchanges,
+            limits=self.services.limits,
+            visible=visible,
+        )
+
     async def notice(self) -> None:
         """Close what the audit says has ended since the last look, in this process or in another."""
         while True:
@@ -262,6 +285,8 @@ class Server:
     def _end(self, record: AuditRecord) -> None:
         try:
             self.lives.end(record)
+            self.exchanges.end(record)
+            self.tasks.end(record, ends)
         except Exception as error:  # The edge of a record: those behind it must be looked at as well.
             fault("ending_failed", error)
 
@@ -281,7 +306,10 @@ class Server:
         ]
 
     async def _sweep(self) -> None:
-        self.lives.sweep(self.services.clock())
+        now_ms = self.services.clock()
+        self.lives.sweep(now_ms)
+        self.exchanges.sweep(now_ms)
+        self.tasks.sweep(now_ms)
 
     async def _clean(self) -> None:
         await self.services.retention.run()
@@ -290,9 +318,12 @@ class Server:
         """Let running calls finish for a while, then close every session: their streams end cleanly."""
         for loop in self._loops:
             loop.cancel()
+        self.exchanges.finish()
         if self.lives.tasks:
             await asyncio.wait(set(self.lives.tasks), timeout=self.services.limits.shutdown_ms / 1000)
         self.lives.close_all()
+        self.tasks.close()
+        self.exchanges.cut()
 
     async def _healthz(self, _: web.Request) -> web.Response:
         return web.json_response({"ok": True})

@@ -1,7 +1,7 @@
 """POST, GET and DELETE on /mcp: facts in, effects out (product.md, "Who is refused how")."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from aiohttp import web
 
@@ -19,6 +19,7 @@ from codesynapse.server.features.subscriptions import Subscriptions
 from codesynapse.server.http.errors import headers_of, status_of
 from codesynapse.server.http.following import Follower
 from codesynapse.server.http.live import Call, Live, Lives
+from codesynapse.server.http.modern import ModernEndpoint, Visible
 from codesynapse.server.http.requests import (
     TRANSPORT_HEADER,
     VERSION_HEADER,
@@ -32,6 +33,7 @@ from codesynapse.server.http.requests import (
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.catalog import chosen_toolsets
 from codesynapse.server.mcp.connection import VERSIONS, Accepted, Cancel, Connection, Effect, Reply, Run, ServerInfo
+from codesynapse.server.mcp.era import is_modern, named_modern
 from codesynapse.server.mcp.errors import refusal_bytes
 from codesynapse.server.mcp.messages import (
     INVALID_REQUEST,
@@ -46,6 +48,7 @@ from codesynapse.server.mcp.messages import (
     parse,
     parse_batch,
 )
+from codesynapse.server.mcp.request import status_of_code
 from codesynapse.server.mcp.stream import EVENT_ID_MAX, Position, Stream
 from codesynapse.server.sessions.registry import Sessions, execution_of
 
@@ -66,6 +69,7 @@ class McpEndpoint:
         limits: Limits,
         clock: Clock,
         toolsets: frozenset[str] | None,
+        modern: Callable[[Visible], ModernEndpoint],
     ) -> None:
         self._sessions = sessions
         self._lives = lives
@@ -74,23 +78,33 @@ class McpEndpoint:
         self._limits = limits
         self._clock = clock
         self._toolsets = toolsets
+        self._modern = modern(self.visible)
 
     async def post(self, request: web.Request) -> web.StreamResponse:
-        """One message of the client, or a batch at 2025-03-26."""
+        """One message of the client, or a batch at 2025-03-26. The era is decided once, by header or by body."""
         authority, said = await authorize(self._sessions, request)
-        transport_id = single(request.headers, TRANSPORT_HEADER)
+        modern = _named_modern(request)
+        transport_id = None if modern else single(request.headers, TRANSPORT_HEADER)
         live = None if transport_id is None else self._lives.find(transport_id, authority.caller)
         _check_content_type(request)
         try:
             check_claim(authority, said)
             body = await body_of(self._sessions, request, self._limits.body_max_bytes)
-            if live is None:
-                return await self._initialize(authority, body)
+            if live is None or not is_batch(body):
+                message, found = await self._parsed(body)
+                modern = modern or found
+                if modern:
+                    return await self._modern.answer(request, authority, message)
+                if live is None:
+                    return self._initialize(authority, message)
+            else:
+                message = None
             _check_version(request, live.connection)
             self._bind(live, authority)
-            return await self._receive(request, live, authority, body)
+            return await self._receive(request, live, authority, message, body)
         except ProtocolError as error:
-            return _json(error_bytes(error.request_id, error.code, error.text), status=_status(error))
+            status = status_of_code(error.code) if modern else _status(error)
+            return _json(error_bytes(error.request_id, error.code, error.text, error.data), status=status)
 
     async def get(self, request: web.Request) -> web.StreamResponse:
         """The standalone stream, or the rest of any stream by Last-Event-ID."""
@@ -117,7 +131,7 @@ class McpEndpoint:
     async def _bound(self, request: web.Request) -> tuple[Live, Authority]:
         """The live session of a GET or DELETE, its binding checked."""
         authority, said = await authorize(self._sessions, request)
-        transport_id = single(request.headers, TRANSPORT_HEADER)
+        transport_id = None if _named_modern(request) else single(request.headers, TRANSPORT_HEADER)
         if transport_id is None:
             raise web.HTTPMethodNotAllowed(request.method, ["POST"])
         live = self._lives.find(transport_id, authority.caller)
@@ -134,9 +148,8 @@ class McpEndpoint:
         if binding is not None:
             live.deadline_ms = binding.expires_at_ms
 
-    async def _initialize(self, authority: Authority, body: bytes) -> web.Response:
+    def _initialize(self, authority: Authority, message: Message) -> web.Response:
         """A session is made by a valid `initialize` alone; anything else allocates nothing."""
-        message = await self._parsed(body)
         if not isinstance(message, Request) or message.method != "initialize":
             text = f"A request needs the header {TRANSPORT_HEADER}; send initialize to get one."
             named = message.id if isinstance(message, Request) else NO_ID
@@ -148,10 +161,12 @@ class McpEndpoint:
         self._bind(live, authority)
         return _json(reply.payload, headers={TRANSPORT_HEADER: live.id})
 
-    async def _receive(self, request: web.Request, live: Live, authority: Authority, body: bytes) -> web.StreamResponse:
-        toolsets = self._visible(request)
-        batch = is_batch(body) and live.connection.version == "2025-03-26"
-        parsed = await (self._parsed_batch(body) if batch else self._parsed(body))
+    async def _receive(
+        self, request: web.Request, live: Live, authority: Authority, message: Message | None, body: bytes
+    ) -> web.StreamResponse:
+        """A message, or, where there is none, a batch."""
+        toolsets = self.visible(request)
+        parsed = message or await self._parsed_batch(live.connection, body)
         if live.closed:  # While the body was on its way, or was parsed in a thread.
             raise TransportUnknown
         if isinstance(parsed, list):
@@ -274,18 +289,22 @@ class McpEndpoint:
             live.log.append(stream, payload, answers=request_id, now_ms=self._clock())
         return stream
 
-    async def _parsed(self, body: bytes) -> Message:
+    async def _parsed(self, body: bytes) -> tuple[Message, bool]:
+        """The message, and whether it belongs to the stateless revisions."""
         if len(body) > OFF_LOOP_BYTES:
-            return await asyncio.to_thread(parse, body, deepest=self._limits.json_depth_max)
-        return parse(body, deepest=self._limits.json_depth_max)
+            return await asyncio.to_thread(_read, body, self._limits.json_depth_max)
+        return _read(body, self._limits.json_depth_max)
 
-    async def _parsed_batch(self, body: bytes) -> list[Message | ProtocolError]:
+    async def _parsed_batch(self, connection: Connection, body: bytes) -> list[Message | ProtocolError]:
+        if connection.version != "2025-03-26":
+            raise ProtocolError(INVALID_REQUEST, "The body must be one JSON object.")
         deepest, most = self._limits.json_depth_max, self._limits.batch_max
         if len(body) > OFF_LOOP_BYTES:
             return await asyncio.to_thread(parse_batch, body, deepest=deepest, most=most)
         return parse_batch(body, deepest=deepest, most=most)
 
-    def _visible(self, request: web.Request) -> frozenset[str] | None:
+    def visible(self, request: web.Request) -> frozenset[str] | None:
+        """The toolsets that a request may see; None for all. Raises HeaderInvalid."""
         field, asked = TOOLSETS_HEADER, request.headers.get(TOOLSETS_HEADER)
         if not asked:
             field, asked = "?toolsets", request.query.get("toolsets")
@@ -362,6 +381,16 @@ def _check_version(request: web.Request, connection: Connection) -> None:
     if named is not None and named != connection.version:
         limit = connection.version if named in VERSIONS else ", ".join(VERSIONS)
         raise HeaderInvalid(field=VERSION_HEADER, limit=limit)
+
+
+def _named_modern(request: web.Request) -> bool:
+    """Whether a header alone says that a request belongs to the stateless revisions."""
+    return any(named_modern(each) for each in request.headers.getall(VERSION_HEADER, ()))
+
+
+def _read(body: bytes, deepest: int) -> tuple[Message, bool]:
+    message = parse(body, deepest=deepest)
+    return message, is_modern(message, None)
 
 
 def _check_content_type(request: web.Request) -> None:

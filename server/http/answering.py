@@ -1,0 +1,131 @@
+"""The answer to one request of the stateless revisions: JSON if it comes quickly, a stream if something comes before.
+
+A stream is never resumed: its client closes it to cancel (mcp.md, N4 and N5). Source of when: mcp.md, §4.3.19.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from aiohttp import web
+
+from codesynapse.server.http.guard import readable
+from codesynapse.server.http.requests import accepts_stream
+from codesynapse.server.limits import Limits
+
+HEARTBEAT = b": \n\n"
+
+
+class Frames:
+    """A stream of events to one client, written by whoever awaits `send`."""
+
+    def __init__(self, request: web.Request, limits: Limits) -> None:
+        self._request = request
+        self._limits = limits
+
+    async def open(self) -> web.StreamResponse:
+        """The response, its head sent."""
+        response = web.StreamResponse()
+        response.content_type = "text/event-stream"
+        response.headers["Cache-Control"] = "no-cache, no-transform"
+        response.headers["X-Accel-Buffering"] = "no"
+        response.headers.update(readable(self._request))
+        await response.prepare(self._request)
+        return response
+
+    async def send(self, response: web.StreamResponse, data: bytes) -> None:
+        """Write; a client that does not read for too long is disconnected. Raises ConnectionError."""
+        try:
+            async with asyncio.timeout(self._limits.send_timeout_ms / 1000):
+                await response.write(data)
+        except TimeoutError:
+            cut(self._request)
+            raise ConnectionResetError from None
+
+    async def wait(self, response: web.StreamResponse, wake: asyncio.Event) -> None:
+        """Wait until something is there, with a comment now and then: silence looks dead to proxies and clients."""
+        while True:
+            try:
+                async with asyncio.timeout(self._limits.heartbeat_ms / 1000):
+                    await wake.wait()
+                    wake.clear()
+                    return
+            except TimeoutError:
+                await self.send(response, HEARTBEAT)
+
+
+class Answering:
+    """The way out of one call, which runs in the request's own task; the stream, once there is one, in another."""
+
+    def __init__(self, request: web.Request, limits: Limits) -> None:
+        self._request = request
+        self._limits = limits
+        self._frames = Frames(request, limits)
+        self._waiting: deque[bytes] = deque(maxlen=limits.events_max)
+        self._wake = asyncio.Event()
+        self._last: bytes | None = None
+        self._writer: asyncio.Task[web.StreamResponse] | None = None
+        self._streams = accepts_stream(request.headers)
+        self._timer: asyncio.TimerHandle | None = None
+        if self._streams:
+            self._timer = asyncio.get_running_loop().call_later(limits.stream_after_ms / 1000, self._begin)
+
+    def notify(self, payload: bytes) -> None:
+        """Something comes before the answer. Where too much waits, the oldest goes: it may be dropped."""
+        if self._streams:
+            self._waiting.append(payload)
+            self._begin()
+            self._wake.set()
+
+    async def finish(self, payload: bytes, json: Callable[[], web.Response]) -> web.StreamResponse:
+        """Send the answer. json: what it is where there is no stream."""
+        self._stop_timer()
+        if self._writer is None:
+            return json()
+        self._last = payload
+        self._wake.set()
+        return await self._writer
+
+    def close(self) -> None:
+        """Whatever happened: nothing is left behind."""
+        self._stop_timer()
+        if self._writer is not None and not self._writer.done():
+            self._writer.cancel()
+
+    def _begin(self) -> None:
+        if self._writer is None:
+            self._writer = asyncio.get_running_loop().create_task(self._write())
+            self._writer.add_done_callback(_looked_at)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def _write(self) -> web.StreamResponse:
+        response = await self._frames.open()
+        while True:
+            text = b"".join(event(each) for each in self._waiting)
+            self._waiting.clear()
+            if self._last is not None:
+                await response.write_eof(text + event(self._last))
+                return response
+            if text:
+                await self._frames.send(response, text)
+            await self._frames.wait(response, self._wake)
+
+
+def event(payload: bytes) -> bytes:
+    """One event of a stream: one line of data, LF alone."""
+    return b"data: " + payload + b"\n\n"
+
+
+def cut(request: web.Request) -> None:
+    """Disconnect a client. That cancels its request."""
+    if request.transport is not None:
+        request.transport.abort()
+
+
+def _looked_at(writer: asyncio.Task[web.StreamResponse]) -> None:
+    if not writer.cancelled():
+        writer.exception()  # The client is gone; its request is cancelled by that.
