@@ -86,6 +86,9 @@ class Follower:
                 await response.write(text.encode("ascii"))
             self._sending_since, text = None, ""
             await self._wake.wait()
+        if text and not self._live.closed:
+            # Let go before its first event, as a tool may do: without an id the client could not come back.
+            await response.write(text.encode("ascii"))
 
     def _priming(self, position: int) -> str:
         return f"id: {self._stream.event_id(position)}\nretry: {self._limits.sse_retry_ms}\ndata: \n\n"

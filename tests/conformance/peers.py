@@ -1,4 +1,4 @@
-"""The clients that people have, each by every way that it has: it registers, remembers, is cut meanwhile, and recalls."""
+"""The clients that people have, each by every way that it has: registering, remembering, being cut, recalling."""
 
 from __future__ import annotations
 

@@ -92,15 +92,17 @@ async def adding(url: str, headers: Headers) -> AsyncIterator[str]:
     tasks: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
         with suppress(ConnectionError, HeadUnreadable, asyncio.IncompleteReadError):
             await _connect(reader, writer, headers, target.hostname or "127.0.0.1", target.port or 80)
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=HEAD_MAX)
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A task of our own: one that asyncio starts for a connection is reported as failed where it is cancelled.
+        task = asyncio.create_task(serve(reader, writer))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0, limit=HEAD_MAX)
     port = server.sockets[0].getsockname()[1]
     try:
         yield urlunsplit(target._replace(netloc=f"127.0.0.1:{port}"))
