@@ -14,7 +14,6 @@ from codesynapse.server.features.operations import Operations, Result
 from codesynapse.server.features.reporting import Reporter
 from codesynapse.server.features.subscriptions import Subscriptions
 from codesynapse.server.limits import Limits
-from codesynapse.server.mcp.catalog import ListKind
 from codesynapse.server.mcp.connection import Connection, Run, for_version
 from codesynapse.server.mcp.errors import protocol_error
 from codesynapse.server.mcp.messages import (
@@ -69,14 +68,14 @@ class Calls:
     def dispatcher(self) -> Dispatcher:
         return self.operations.dispatcher
 
-    def listen(self, connection: Connection, send: Callable[[bytes], None]) -> Callable[[], None]:
-        """Tell an open session of lists that changed; what is returned ends that."""
+    def listen(self, send: Callable[[bytes], None]) -> Callable[[], None]:
+        """Send a notification for each list that changed; what is returned ends that."""
+        toolbox = self.operations.features.toolbox
+        return toolbox.listen(lambda kind: send(notification_bytes(f"notifications/{kind}/list_changed", {})))
 
-        def changed(kind: ListKind) -> None:
-            if connection.initialized:
-                send(notification_bytes(f"notifications/{kind}/list_changed", {}))
-
-        return self.operations.features.toolbox.listen(changed)
+    def subscriptions(self, send: Callable[[bytes], None]) -> Subscriptions:
+        """The subscriptions of a session, none yet. send: takes notifications that belong to no request."""
+        return Subscriptions(self.operations, send, self._limits.subscribed_max)
 
     async def run(self, execution: Execution, run: Run, connection: Connection, out: Out, version: str) -> None:
         """Run one request and send its answer. A cancelled one sends none."""

@@ -232,9 +232,16 @@ class Lives:
             self.tasks.discard(finished)
             live.calls.remove(call)
             live.touch()
+            live.touch()
             self.leave(live.principal)
 
         task.add_done_callback(done)
+
+    def tell(self, payload: bytes) -> None:
+        """Send a notification to every client that listens for what belongs to no request."""
+        for live in self._table.values():
+            if live.connection.initialized:
+                live.tell(payload)
 
     def sweep(self, now_ms: Millis) -> None:
         """End what is idle for too long, never initialised, or past its binding's deadline; drop old responses."""

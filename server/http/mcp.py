@@ -15,11 +15,11 @@ from codesynapse.contracts.errors import (
 from codesynapse.contracts.identity import Execution, Identity
 from codesynapse.server.clock import Clock
 from codesynapse.server.features.calls import Calls
-from codesynapse.server.features.subscriptions import Subscriptions
 from codesynapse.server.http.errors import headers_of, status_of
 from codesynapse.server.http.following import Follower
 from codesynapse.server.http.live import Call, Live, Lives
 from codesynapse.server.http.modern import ModernEndpoint, Visible
+from codesynapse.server.http.outgoing import Outgoing, Waiting
 from codesynapse.server.http.requests import (
     TRANSPORT_HEADER,
     VERSION_HEADER,
@@ -79,6 +79,7 @@ class McpEndpoint:
         self._clock = clock
         self._toolsets = toolsets
         self._modern = modern(self.visible)
+        calls.listen(lives.tell)
 
     async def post(self, request: web.Request) -> web.StreamResponse:
         """One message of the client, or a batch at 2025-03-26. The era is decided once, by header or by body."""
@@ -157,7 +158,6 @@ class McpEndpoint:
         connection = Connection(self._calls.operations.catalog, self._info)
         reply = connection.open(message)
         live = self._lives.open(authority.caller, connection)
-        live.subscriptions = Subscriptions(self._calls.operations, live.tell, self._limits.subscribed_max)
         self._bind(live, authority)
         return _json(reply.payload, headers={TRANSPORT_HEADER: live.id})
 
@@ -248,12 +248,13 @@ class McpEndpoint:
         call = Call(run.request_id, stream)
         execution = _execution(authority, live.connection.identity, call)
         version = live.connection.version
-        work = self._calls.run(execution, run, live.connection, _Out(live, stream, self._clock, streams), version)
+        out = Outgoing(live, stream, self._clock, streams, self._calls)
+        work = self._calls.run(execution, run, live.connection, out, version)
         self._lives.run(live, call, work)
 
     async def _gather(self, live: Live, stream: Stream, *, batch: bool) -> web.Response:
         """The plain JSON answer, for a client that does not take streams. A cut loses it: there is no id to resume."""
-        waiting = _Waiting()
+        waiting = Waiting()
         stream.wake = lambda: waiting.stop() if stream.finished else None
         if not stream.finished:
             live.follow(stream, waiting)
@@ -315,51 +316,6 @@ class McpEndpoint:
         except LookupError:
             raise HeaderInvalid(field=field, limit="names of toolsets") from None
         return chosen if self._toolsets is None else (chosen or self._toolsets) & self._toolsets
-
-
-class _Waiting:
-    """Whoever waits for a plain JSON answer."""
-
-    def __init__(self) -> None:
-        self.over = asyncio.Event()
-
-    def stop(self) -> None:
-        self.over.set()
-
-    def cut_if_stuck(self, _: float) -> None:
-        pass  # It has sent nothing yet.
-
-
-class _Out:
-    """Where a call's messages go. asks: the client takes them as a stream, so that a question would reach it."""
-
-    __slots__ = ("_clock", "_live", "_stream", "asks")
-
-    def __init__(self, live: Live, stream: Stream, clock: Clock, asks: bool) -> None:
-        self._live, self._stream, self._clock, self.asks = live, stream, clock, asks
-
-    @property
-    def subscriptions(self) -> Subscriptions:
-        """Those of the session."""
-        assert self._live.subscriptions is not None
-        return self._live.subscriptions
-
-    def notify(self, payload: bytes) -> None:
-        """A notification that belongs to the call."""
-        self._live.log.append(self._stream, payload, answers=None, now_ms=self._clock())
-
-    def answer(self, request_id: RequestId, payload: bytes) -> None:
-        """The call's response."""
-        self._live.log.append(self._stream, payload, answers=request_id, now_ms=self._clock())
-
-    def silence(self, request_id: RequestId) -> None:
-        """The call was cancelled: there is no response."""
-        self._live.log.settle(self._stream, request_id, self._clock())
-
-    def close_stream(self) -> None:
-        """Let the reader go, if it knows how to come back: it was given an event id and when to try again."""
-        if self._live.connection.primed and self.asks:
-            self._live.cut(self._stream)
 
 
 def _effect(connection: Connection, item: Message | ProtocolError, toolsets: frozenset[str] | None) -> Effect:
