@@ -100,7 +100,10 @@ def checked(
         _check_headers(request, str(meta.version), headers, schema_of)
     check_served(str(meta.version), request.id)
     if request.method not in methods:
-        raise ProtocolError(METHOD_NOT_FOUND, f"This method does not exist at {MODERN_VERSIONS[0]}.", request.id)
+        # Whoever tries `initialize` learns by what else it could talk (mcp.md, N28).
+        data = {"supported": list(SUPPORTED)} if request.method == "initialize" else None
+        text = f"This method does not exist at {MODERN_VERSIONS[0]}."
+        raise ProtocolError(METHOD_NOT_FOUND, text, request.id, data=data)
     return Asked(
         id=request.id,
         method=request.method,
