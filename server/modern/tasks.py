@@ -140,7 +140,7 @@ class Tasks:
             case "tasks/update":
                 self._hear(task, params.inputResponses)
             case _:
-                self._cancel(task, asked)
+                self._cancel(task)
         return self._modern.results.complete(asked.id, asked.method, result)
 
     def sweep(self, now_ms: Millis) -> None:
@@ -176,11 +176,11 @@ class Tasks:
         del self._tasks[task.id]
         task.cancel()
 
-    def _cancel(self, task: Task, asked: Asked) -> None:
-        if task.ended:
-            raise ProtocolError(INVALID_PARAMS, "The task has ended already.", asked.id)
-        task.turn("cancelled", self._clock())
-        task.cancel()
+    def _cancel(self, task: Task) -> None:
+        """Cancel it; one that has ended stays as it is, and its client is answered alike."""
+        if not task.ended:
+            task.turn("cancelled", self._clock())
+            task.cancel()
 
     def _hear(self, task: Task, responses: Mapping[str, Raw]) -> None:
         """Take the answers that a question waits for; others are passed over, and what does not fit is asked again."""
