@@ -12,7 +12,7 @@ from tests.conformance.installing import Tools
 from tests.conformance.outcomes import Outcome
 
 METADATA = {
-    "capability_tools_list_changed": "a list that never changes is not announced: clients would hold idle streams for it",
+    "capability_tools_list_changed": "a list that never changes is not announced; clients would hold a stream for it",
     "readiness_2026_deprecated_features": "logging is announced to sessions alone, whose revisions have it",
     "security_tls_enabled": "the audited server listens on loopback, where TLS is the proxy's or the operator's choice",
     "server_websiteurl_present": "a self-hosted server has no page that is the same for all",
