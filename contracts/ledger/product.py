@@ -771,7 +771,7 @@ ROWS: tuple[Requirement, ...] = (
                 "tests/server/cli/test_serving.py::"
                 "test_a_bind_beyond_loopback_is_refused_and_says_how_it_would_be_allowed"
             ),
-            "tests/server/test_app.py::test_beyond_loopback_it_listens_only_with_protection",
+            "tests/server/http/test_tls.py::test_beyond_loopback_it_listens_only_with_protection",
         ),
     ),
     Requirement(

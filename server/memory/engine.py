@@ -5,7 +5,7 @@ The law and the store decide; this only reads, applies, commits, and reads again
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from msgspec import structs
@@ -17,7 +17,7 @@ from codesynapse.contracts.memory import CommitId, Committed, Outcome, Revision,
 from codesynapse.contracts.ports import SessionMemory
 from codesynapse.contracts.triples import Triple
 from codesynapse.server.clock import Clock
-from codesynapse.server.memory.views import Upserted, upserted
+from codesynapse.server.memory.views import Upserted, ended_facts, upserted
 
 ATTEMPTS = 16
 """How often a commit is tried against other processes' writers before the conflict is reported."""
@@ -59,12 +59,17 @@ def check_expected(expected: int | None, current: Revision) -> None:
         raise RevisionConflict(details={"revision": current})
 
 
-class SessionEngine:
-    """The session memory of whoever executes."""
+def unheard(_: object) -> None:
+    """Nobody wants to know that something changed."""
 
-    def __init__(self, memory: SessionMemory, clock: Clock) -> None:
+
+class SessionEngine:
+    """The session memory of whoever executes. changed: told the scope after each commit."""
+
+    def __init__(self, memory: SessionMemory, clock: Clock, changed: Callable[[Scope], None] = unheard) -> None:
         self._memory = memory
         self._clock = clock
+        self._changed = changed
         self._turns = Turns()
 
     async def snapshot(self, execution: Execution, ns: str) -> Snapshot:
@@ -132,7 +137,8 @@ class SessionEngine:
         if not applied.changed:
             return upserted(applied.outcome, applied.facts, applied.entities, snapshot.revision)
         committed = await self._commit_fitted(execution, snapshot, applied)
-        return upserted(committed.outcome, applied.facts, applied.entities, committed.revision)
+        ended = ended_facts(snapshot.facts, applied.changed_facts, now_ms)
+        return upserted(committed.outcome, applied.facts, applied.entities, committed.revision, ended)
 
     async def _commit_fitted(self, execution: Execution, snapshot: Snapshot, applied: Applied) -> Committed:
         """Commit; where the store finds it too large, once more without the oldest closed facts (decision 13)."""
@@ -155,11 +161,13 @@ class SessionEngine:
         commit_id, now_ms = new_commit_id(), self._clock()
         require(execution, now_ms)  # A call that was cancelled by now writes nothing.
         try:
-            return await self._memory.commit(
+            committed = await self._memory.commit(
                 proposed, read_revision=read_revision, commit_id=commit_id, outcome=outcome, now_ms=now_ms
             )
         except Unavailable:
             settled = await self._memory.committed(proposed.scope, commit_id, now_ms=self._clock())
             if settled is None:
                 raise
-            return settled
+            committed = settled
+        self._changed(proposed.scope)
+        return committed

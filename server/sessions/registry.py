@@ -130,6 +130,12 @@ class Sessions:
         held = await self._accounts.grant(identity.tenant_id, repository, identity.subject_id)
         require_level(held, level)
 
+    async def readable(self, execution: Execution) -> list[str]:
+        """The repositories that the caller may read, by name."""
+        identity = require(execution, self._clock())
+        held = await self._accounts.repositories(identity.tenant_id, identity.subject_id)
+        return sorted(each.repository for each in held if each.level is not None)
+
 
 def execution_of(authority: Authority, identity: Identity, cancellation: Cancellation) -> Execution:
     """The execution of one call under a resolved binding."""

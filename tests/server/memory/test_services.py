@@ -31,6 +31,7 @@ CALLS: dict[str, dict[str, Any]] = {
     },
     "RepositoryEngine.candidates": {"repository": REPO, "terms": ["a"], "history": False},
     "RepositoryEngine.search": {"repository": REPO, "query": "a", "labels": [], "limit": 1, "cursor": None},
+    "RepositoryEngine.overview": {"repository": REPO, "limit": 1},
     "RepositoryEngine.neighbourhood": {"repository": REPO, "names": ["a"], "depth": 1, "limit": 1},
     "Recall.session": {"ns": REPO, "query": "a", "limit": 1},
     "Recall.repository": {"repository": REPO, "query": "a", "limit": 1},
