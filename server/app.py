@@ -12,15 +12,19 @@ from codesynapse.backends import features_of, open_backend
 from codesynapse.contracts.accounts import AuditRecord
 from codesynapse.contracts.errors import CodeSynapseError, Invalid, Unavailable
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, StoreStatus, VectorIndex
+from codesynapse.contracts.transports import Transports
 from codesynapse.server.clock import Clock, system_clock
 from codesynapse.server.features.calls import Calls
 from codesynapse.server.features.operations import Operations
 from codesynapse.server.features.product import INSTRUCTIONS, register_product, repository_changes, session_changes
+from codesynapse.server.features.reading_back import ReadBack
 from codesynapse.server.features.registry import Features
 from codesynapse.server.features.updates import Updates
 from codesynapse.server.http.api import Api
 from codesynapse.server.http.exchanges import Exchanges
-from codesynapse.server.http.guard import Guard, middleware, plain
+from codesynapse.server.http.guard import Guard, middleware
+from codesynapse.server.http.health import Health
+from codesynapse.server.http.keeping import Keeper
 from codesynapse.server.http.live import Lives, ends
 from codesynapse.server.http.mcp import McpEndpoint
 from codesynapse.server.http.modern import ModernEndpoint, Visible
@@ -28,7 +32,7 @@ from codesynapse.server.http.runner import Runner, connections_below
 from codesynapse.server.http.tls import tls_context
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.catalog import chosen_toolsets
-from codesynapse.server.mcp.connection import ServerInfo
+from codesynapse.server.mcp.connection import Connection, ServerInfo
 from codesynapse.server.mcp.seal import Seal
 from codesynapse.server.memory.engine import SessionEngine
 from codesynapse.server.memory.recall import Recall
@@ -52,8 +56,6 @@ POLL_S = 0.4
 RETENTION_S = 60.0
 PROTOCOLS = {"bolt": "neo4j"}
 """Schemes of URLs that are named after a protocol, and whose entry point is meant."""
-PROBE_MS = 1_000
-"""How often a question whether the server is ready writes: anybody may ask it."""
 CONNECTIONS_S = 1.0
 
 
@@ -65,6 +67,7 @@ class Ports(Struct, kw_only=True):
     repository: RepositoryGraph
     vectors: VectorIndex | None
     probe: Callable[[], Awaitable[StoreStatus]] | None = None
+    transports: Transports | None = None
     secret: SecretKey = field(default_factory=SecretKey.fresh)
 
 
@@ -83,6 +86,7 @@ class Services(Struct, kw_only=True):
     features: Features
     operations: Operations
     calls: Calls
+    read_back: ReadBack
     modern: Modern
     retention: Retention
     metrics: Metrics
@@ -116,6 +120,7 @@ async def open_ports(settings: Settings) -> AsyncIterator[Ports]:
             repository=graph.repository,
             vectors=graph.vectors,
             probe=graph.probe,
+            transports=accounts.transports,
             secret=await asyncio.to_thread(secret_key, settings),
         )
 
@@ -205,6 +210,7 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
         features=features,
         operations=operations,
         calls=Calls(operations, limits),
+        read_back=ReadBack(toolbox, ports.accounts, engine, repository, clock),
         retention=Retention(ports.accounts, ports.session_memory, ports.vectors, sessions, clock),
         metrics=metrics,
         modern=Modern(operations, info, Seal(ports.secret.subkey("request state")), limits, clock),
@@ -218,9 +224,15 @@ class Server:
 
     def __init__(self, services: Services) -> None:
         self.services = services
-        self.lives = Lives(services.limits, services.clock)
+        self.lives = Lives(services.limits, services.clock, Seal(services.ports.secret.subkey("event ids")))
+        self.keeper = Keeper(
+            self.lives,
+            services.ports.transports,
+            services.limits,
+            services.clock,
+            lambda: Connection(services.operations.catalog, services.info),
+        )
         self._seen = 0
-        self._probed_ms: int | None = None
         self._loops: list[asyncio.Task[None]] = []
         services.sessions.ended = self._noticed
         self.exchanges = Exchanges(services.limits)
@@ -229,8 +241,9 @@ class Server:
             modern=self._modern,
             sessions=services.sessions,
             lives=self.lives,
+            keeper=self.keeper,
+            read_back=services.read_back,
             calls=services.calls,
-            info=services.info,
             limits=services.limits,
             clock=services.clock,
             toolsets=services.toolsets,
@@ -251,9 +264,8 @@ class Server:
             self.application.router.add_get(path, endpoint.get, allow_head=False)
             self.application.router.add_delete(path, endpoint.delete)
         self.application.add_routes(api.routes())
-        self.application.router.add_get("/healthz", self._healthz)
-        self.application.router.add_get("/readyz", self._readyz)
-        self.application.router.add_get("/metrics", self._metrics)
+        health = Health(services.ports.accounts, services.ports.session_memory, services.clock)
+        self.application.add_routes([*health.routes(), web.get("/metrics", self._metrics)])
         self.application.on_startup.append(self._start)
         self.application.on_shutdown.append(self._stop)
 
@@ -295,8 +307,11 @@ class Server:
 
     async def _start(self, _: web.Application) -> None:
         self._seen = await self.services.ports.accounts.audit_end()
+        await self.keeper.begin()
         self._loops = [
             asyncio.create_task(every(POLL_S, self.notice)),
+            asyncio.create_task(every(POLL_S, self.keeper.notice)),
+            asyncio.create_task(every(POLL_S, self.keeper.note_use)),
             asyncio.create_task(every(POLL_S, self._sweep)),
             asyncio.create_task(every(RETENTION_S, self._clean)),
         ]
@@ -309,6 +324,7 @@ class Server:
 
     async def _clean(self) -> None:
         await self.services.retention.run()
+        await self.keeper.sweep()
 
     async def _stop(self, _: web.Application) -> None:
         """Let running calls finish for a while, then close every session: their streams end cleanly."""
@@ -317,32 +333,13 @@ class Server:
         self.exchanges.finish()
         if self.lives.tasks:
             await asyncio.wait(set(self.lives.tasks), timeout=self.services.limits.shutdown_ms / 1000)
+        try:
+            await self.keeper.note_use(now=True)
+        except Unavailable as error:
+            fault("use_unnoted", error)
         self.lives.close_all()
         self.tasks.close()
         self.exchanges.cut()
-
-    async def _healthz(self, _: web.Request) -> web.Response:
-        return web.json_response({"ok": True})
-
-    async def _readyz(self, _: web.Request) -> web.Response:
-        try:
-            async with asyncio.timeout(5):
-                await self.services.ports.accounts.audit_end()
-                await self.services.ports.session_memory.quotas("readiness")
-                await self._probe()
-        except (Unavailable, TimeoutError) as error:
-            fault("not_ready", error)
-            return plain(503, "unavailable", "A store does not answer.", {"Retry-After": "1"})
-        return web.json_response({"ok": True})
-
-    async def _probe(self) -> None:
-        """Try a write, unless one has just succeeded. Raises Unavailable."""
-        now_ms = self.services.clock()
-        if self._probed_ms is not None and 0 <= now_ms - self._probed_ms < PROBE_MS:
-            return
-        await self.services.ports.accounts.probe()
-        await self.services.ports.session_memory.probe()
-        self._probed_ms = now_ms
 
     async def _metrics(self, _: web.Request) -> web.Response:
         self.services.metrics.transports.set(len(self.lives))

@@ -9,7 +9,7 @@ import msgspec
 from codesynapse.contracts.change import Applied, apply
 from codesynapse.contracts.errors import Invalid, RevisionConflict, Unavailable
 from codesynapse.contracts.identity import Execution, Identity, require
-from codesynapse.contracts.memory import Committed, Entity, EntityId, Fact
+from codesynapse.contracts.memory import CommitId, Committed, Entity, EntityId, Fact
 from codesynapse.contracts.ports import RepositoryGraph
 from codesynapse.contracts.repository import (
     MEMORY_LABEL,
@@ -64,16 +64,21 @@ class RepositoryEngine:
         expected_revision: int | None,
     ) -> Upserted:
         """Assert and retract, recording the session that did. Raises as `SessionEngine.upsert`."""
-        identity = require(execution, self._clock())
+        identity, commit_id = require(execution, self._clock()), new_commit_id(execution)
         scope = _scope(identity, repository)
         async with self._turns.of(scope):
             for attempt in range(1, ATTEMPTS + 1):
                 try:
-                    return await self._try_upsert(execution, scope, triples, source, expected_revision)
+                    return await self._try_upsert(execution, commit_id, scope, triples, source, expected_revision)
                 except RevisionConflict:
                     if expected_revision is not None or attempt == ATTEMPTS:
                         raise
         raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def result(self, execution: Execution, repository: str, commit_id: CommitId) -> Committed | None:
+        """What the commit of this id did; None where none is kept."""
+        scope = _scope(require(execution, self._clock()), repository)
+        return await self._graph.committed(scope, commit_id)
 
     async def candidates(
         self, execution: Execution, repository: str, terms: Sequence[str], *, history: bool
@@ -146,6 +151,7 @@ class RepositoryEngine:
     async def _try_upsert(
         self,
         execution: Execution,
+        commit_id: CommitId,
         scope: RepositoryScope,
         triples: Sequence[Triple],
         source: str | None,
@@ -160,13 +166,15 @@ class RepositoryEngine:
         applied = apply(known.entities, known.facts, triples, now_ms, origin_session_id=session_id, source=source)
         if not applied.changed:
             return upserted(applied.outcome, applied.facts, applied.entities, known.revision)
-        committed = await self._commit(execution, scope, known, applied)
+        committed = await self._commit(execution, commit_id, scope, known, applied)
         ended = ended_facts(known.facts, applied.changed_facts, now_ms)
         return upserted(committed.outcome, applied.facts, applied.entities, committed.revision, ended)
 
-    async def _commit(self, execution: Execution, scope: RepositoryScope, known: Slice, applied: Applied) -> Committed:
+    async def _commit(
+        self, execution: Execution, commit_id: CommitId, scope: RepositoryScope, known: Slice, applied: Applied
+    ) -> Committed:
         change = await self._change(execution, scope, known, applied)
-        commit_id, now_ms = new_commit_id(), self._clock()
+        now_ms = self._clock()
         require(execution, now_ms)  # A call that was cancelled by now writes nothing.
         # A session's own memory carries its tombstone; this graph does not, and the call may have waited its turn.
         await self._recheck(execution, scope.repository)

@@ -18,7 +18,7 @@ from codesynapse.contracts.errors import (
     Unauthenticated,
     Unavailable,
 )
-from codesynapse.contracts.identity import Cancellation, Execution, Identity, require, valid_id
+from codesynapse.contracts.identity import Cancellation, CommitIds, Execution, Identity, require, valid_id
 from codesynapse.contracts.ports import Accounts, SessionMemory, VectorIndex
 from codesynapse.server.clock import Clock
 from codesynapse.server.telemetry import fault
@@ -137,7 +137,9 @@ class Sessions:
         return sorted(each.repository for each in held if each.level is not None)
 
 
-def execution_of(authority: Authority, identity: Identity, cancellation: Cancellation) -> Execution:
+def execution_of(
+    authority: Authority, identity: Identity, cancellation: Cancellation, commits: CommitIds | None = None
+) -> Execution:
     """The execution of one call under a resolved binding."""
     assert authority.binding is not None
     return Execution(
@@ -146,4 +148,5 @@ def execution_of(authority: Authority, identity: Identity, cancellation: Cancell
         key_id=authority.caller.key_id,
         deadline_ms=authority.binding.expires_at_ms,
         cancellation=cancellation,
+        commits=commits,
     )

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+import msgspec
+from msgspec import Meta, Raw, Struct
 
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.identity import Execution
 from codesynapse.contracts.triples import TRIPLES_MAX, Triple
 from codesynapse.server.hints.session_key import KEY_MAX
+from codesynapse.server.mcp.messages import OFF_LOOP_BYTES
+from codesynapse.server.mcp.naming import REPOSITORY, SESSION, UNKNOWN, Place, place
 from codesynapse.server.memory.engine import SessionEngine
 from codesynapse.server.memory.recall import Recall
 from codesynapse.server.memory.repository import RepositoryEngine
@@ -166,6 +169,29 @@ def _question(retracted: Sequence[Triple], *, durable: bool) -> str:
     return f"Retract from {memory}: {shown}{more}?"
 
 
+class _Where(Struct):
+    repo: str = DEFAULT_REPOSITORY
+    memory_scope: str = "repository"
+
+
+class _Call(Struct):
+    arguments: _Where
+
+
+_decode_where = msgspec.json.Decoder(_Call).decode
+
+
+def upserts_at(params: Raw) -> Place:
+    """Where an upsert with these params writes; UNKNOWN where it will be refused, or is too large to look into."""
+    if memoryview(params).nbytes > OFF_LOOP_BYTES:
+        return UNKNOWN
+    try:
+        where = _decode_where(params).arguments
+    except msgspec.DecodeError:
+        return UNKNOWN
+    return place(SESSION if where.memory_scope == "session" else REPOSITORY, where.repo)
+
+
 def register_graph_tools(toolbox: Toolbox, tools: GraphTools) -> None:
     """Register the four, in the order in which a client lists them."""
     for tool in (*_facts(tools), *_entities(tools)):
@@ -203,6 +229,7 @@ def _facts(tools: GraphTools) -> list[Tool]:
             read_only=False,
             destructive=True,
             idempotent=True,
+            writes=upserts_at,
         ),
     ]
 

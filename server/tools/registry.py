@@ -4,12 +4,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, NoReturn, Protocol
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from codesynapse.contracts.errors import InputUnavailable
 from codesynapse.contracts.identity import Execution
 from codesynapse.server.mcp.capabilities import AskMethod, lacking, required_of
 from codesynapse.server.mcp.catalog import Catalog, ListKind
+from codesynapse.server.mcp.naming import Place
 
 Progress = Callable[[float, float | None, str | None], None]
 Log = Callable[[str, str], None]
@@ -92,7 +93,8 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     input_schema: stands in the list as it is, instead of one of `arguments`; the handler then gets the arguments as
     a dict, and checks them itself. answer: None where the handler returns `Blocks`. task_support: whether a client
-    may, or must, run it as a task.
+    may, or must, run it as a task. writes: where a call with these raw params of `tools/call` commits, from
+    where its result can be read back; None where no result is kept.
     """
 
     name: str
@@ -107,6 +109,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     idempotent: bool = False
     input_schema: dict[str, Any] | None = None
     task_support: Literal["forbidden", "optional", "required"] = "forbidden"
+    writes: Callable[[Raw], Place] | None = None
 
 
 class Toolbox:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,11 +12,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from codesynapse.backends import open_backend
 from codesynapse.contracts.accounts import AuditRecord
-from codesynapse.contracts.errors import StoreBusy, StoreFault
 from codesynapse.contracts.opening import opens
 from codesynapse.contracts.ports import Backend, Features
 from codesynapse.server import app
-from codesynapse.server.app import PROBE_MS, Server, compose, listening, open_ports
+from codesynapse.server.app import Server, compose, listening, open_ports
 from codesynapse.server.settings import Settings, SettingsError
 from tests.integration.harness import product
 from tests.integration.tools import until
@@ -98,60 +96,6 @@ async def test_an_address_that_is_taken_is_named(tmp_path: Path):
 async def fetched(running: Any, path: str) -> tuple[int, str]:
     async with running.http.get(running.base + path) as answer:
         return answer.status, await answer.text()
-
-
-async def test_it_says_that_it_lives_and_is_ready_without_a_credential():
-    async with product() as running:
-        for path in ("/healthz", "/readyz"):
-            status, body = await fetched(running, path)
-            assert (status, json.loads(body)) == (200, {"ok": True})
-
-
-async def test_while_a_store_does_not_answer_it_lives_and_is_not_ready(monkeypatch: pytest.MonkeyPatch):
-    async with product() as running:
-
-        async def busy() -> int:
-            raise StoreBusy
-
-        monkeypatch.setattr(running.services.ports.accounts, "audit_end", busy)
-        status, body = await fetched(running, "/readyz")
-        assert (status, json.loads(body)["code"]) == (503, "unavailable")
-        assert (await fetched(running, "/healthz"))[0] == 200
-
-
-@pytest.mark.parametrize("port", ["accounts", "session_memory"])
-async def test_while_a_store_cannot_be_written_it_is_not_ready_and_says_why_in_its_log(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], port: str
-):
-    async def full() -> None:
-        fault = StoreFault()
-        fault.cause = "SQLITE_FULL"
-        raise fault
-
-    async with product() as running:
-        with monkeypatch.context() as broken:
-            broken.setattr(getattr(running.services.ports, port), "probe", full)
-            status, body = await fetched(running, "/readyz")
-            assert (status, json.loads(body)["code"]) == (503, "unavailable")
-            assert "SQLITE_FULL" not in body
-        assert (await fetched(running, "/readyz"))[0] == 200
-    logged = "".join(capsys.readouterr())
-    assert "not_ready" in logged
-    assert "SQLITE_FULL" in logged
-
-
-async def test_whoever_asks_again_and_again_whether_it_is_ready_writes_once_a_second(monkeypatch: pytest.MonkeyPatch):
-    async with product() as running:
-        probes: list[int] = []
-
-        async def probe() -> None:
-            probes.append(running.clock())
-
-        monkeypatch.setattr(running.services.ports.accounts, "probe", probe)
-        for milliseconds in (0, 0, PROBE_MS - 1, 1, 0):
-            running.clock.advance(seconds=milliseconds / 1000)
-            assert (await fetched(running, "/readyz"))[0] == 200
-        assert len(probes) == 2
 
 
 async def test_metrics_count_calls_requests_sessions_and_bytes():

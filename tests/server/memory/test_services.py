@@ -23,6 +23,8 @@ CALLS: dict[str, dict[str, Any]] = {
         "expected_revision": None,
     },
     "SessionEngine.clear": {"ns": REPO},
+    "SessionEngine.result": {"ns": REPO, "commit_id": "c"},
+    "RepositoryEngine.result": {"repository": REPO, "commit_id": "c"},
     "RepositoryEngine.upsert": {
         "repository": REPO,
         "triples": [triple("a", "is", "b")],
