@@ -116,8 +116,9 @@ def _changed(facts: Sequence[Fact], entities: Sequence[Entity], since_ms: Millis
 
 
 def _lines(memory: str, facts: Sequence[FactView]) -> list[str]:
-    """One line of JSON a fact: a line break in what is stored cannot end it."""
-    return [_encode({"memory": memory, **msgspec.to_builtins(fact)}).decode() for fact in facts]
+    """One line of JSON a fact: no line break in what is stored can end it, whatever counts as one."""
+    lines = (_encode({"memory": memory, **msgspec.to_builtins(fact)}).decode() for fact in facts)
+    return [line.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029") for line in lines]
 
 
 def _data(lines: Sequence[str]) -> str:
