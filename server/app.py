@@ -237,17 +237,7 @@ class Server:
         services.sessions.ended = self._noticed
         self.exchanges = Exchanges(services.limits)
         self.tasks = Tasks(services.modern, services.limits, services.clock, self.lives.tasks)
-        endpoint = McpEndpoint(
-            modern=self._modern,
-            sessions=services.sessions,
-            lives=self.lives,
-            keeper=self.keeper,
-            read_back=services.read_back,
-            calls=services.calls,
-            limits=services.limits,
-            clock=services.clock,
-            toolsets=services.toolsets,
-        )
+        endpoint = self._endpoint(services)
         api = Api(
             sessions=services.sessions,
             engine=services.engine,
@@ -268,6 +258,19 @@ class Server:
         self.application.add_routes([*health.routes(), web.get("/metrics", self._metrics)])
         self.application.on_startup.append(self._start)
         self.application.on_shutdown.append(self._stop)
+
+    def _endpoint(self, services: Services) -> McpEndpoint:
+        return McpEndpoint(
+            modern=self._modern,
+            sessions=services.sessions,
+            lives=self.lives,
+            keeper=self.keeper,
+            read_back=services.read_back,
+            calls=services.calls,
+            limits=services.limits,
+            clock=services.clock,
+            toolsets=services.toolsets,
+        )
 
     def _modern(self, visible: Visible) -> ModernEndpoint:
         return ModernEndpoint(

@@ -30,32 +30,7 @@ def register(running: Product, support: Any = "forbidden") -> Gate:
     protocol; `fail` fails as a tool.
     """
     gate = register_tools(running.services)
-
-    async def greet(_: Execution, words: Words, context: ToolContext) -> Words:
-        who = (await context.ask({"who": question("Who?")}))["who"]
-        colour = (await context.ask({"colour": question("Colour?")}))["colour"]
-        return Words(text=f"{who['content']['name']} {colour['content']['name']} {words.text}")
-
-    async def both(_: Execution, __: Words, context: ToolContext) -> Words:
-        answers = await context.ask({"a": question("A?"), "b": question("B?")})
-        return Words(text=answers["a"]["content"]["name"] + answers["b"]["content"]["name"])
-
-    async def sample(_: Execution, __: Words, context: ToolContext) -> Words:
-        await context.ask({"s": InputRequest(method="sampling/createMessage", params={"maxTokens": 1, "messages": []})})
-        return Words()
-
-    async def slow(_: Execution, words: Words, __: ToolContext) -> Words:
-        await gate.wait()
-        return words
-
-    async def fail(_: Execution, __: Words, ___: ToolContext) -> Words:
-        raise CodeSynapseError
-
-    async def broken(_: Execution, __: Words, ___: ToolContext) -> Words:
-        await gate.wait()
-        raise ProtocolError(-32603, "It broke.")
-
-    for handler in (greet, both, sample, slow, fail, broken):
+    for handler in (*_asking(), *_ending(gate)):
         running.services.toolbox.register(
             Tool(
                 name=handler.__name__,
@@ -70,3 +45,35 @@ def register(running: Product, support: Any = "forbidden") -> Gate:
             )
         )
     return gate
+
+
+def _asking() -> tuple[Any, ...]:
+    async def greet(_: Execution, words: Words, context: ToolContext) -> Words:
+        who = (await context.ask({"who": question("Who?")}))["who"]
+        colour = (await context.ask({"colour": question("Colour?")}))["colour"]
+        return Words(text=f"{who['content']['name']} {colour['content']['name']} {words.text}")
+
+    async def both(_: Execution, __: Words, context: ToolContext) -> Words:
+        answers = await context.ask({"a": question("A?"), "b": question("B?")})
+        return Words(text=answers["a"]["content"]["name"] + answers["b"]["content"]["name"])
+
+    async def sample(_: Execution, __: Words, context: ToolContext) -> Words:
+        await context.ask({"s": InputRequest(method="sampling/createMessage", params={"maxTokens": 1, "messages": []})})
+        return Words()
+
+    return greet, both, sample
+
+
+def _ending(gate: Gate) -> tuple[Any, ...]:
+    async def slow(_: Execution, words: Words, __: ToolContext) -> Words:
+        await gate.wait()
+        return words
+
+    async def fail(_: Execution, __: Words, ___: ToolContext) -> Words:
+        raise CodeSynapseError
+
+    async def broken(_: Execution, __: Words, ___: ToolContext) -> Words:
+        await gate.wait()
+        raise ProtocolError(-32603, "It broke.")
+
+    return slow, fail, broken
