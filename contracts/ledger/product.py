@@ -1550,7 +1550,7 @@ ROWS: tuple[Requirement, ...] = (
         source="product.md, Who is refused how",
         tests=(
             "tests/server/mcp/test_connection.py::test_an_unknown_method_is_told_so",
-            "tests/server/mcp/test_connection.py::test_a_malformed_call_or_an_unknown_tool_is_invalid",
+            "tests/server/features/test_operations.py::test_a_malformed_call_or_an_unknown_tool_is_invalid",
             "tests/server/tools/test_dispatch.py::test_wrong_arguments_are_a_result_that_names_the_field",
         ),
     ),

@@ -29,6 +29,10 @@ SHARES = 4
 """One principal may keep one of so many parts of all events, so that none can use up everybody's."""
 
 
+UNTOLD_MAX = 64
+"""How many different notifications wait for a client that does not listen yet."""
+
+
 class Call:
     """One running tool call."""
 
@@ -75,6 +79,7 @@ class Live:
         self.calls: list[Call] = []
         self.followers: dict[bytes, Reader] = {}
         self.standalone: Stream | None = None
+        self.untold: OrderedDict[bytes, None] = OrderedDict()
         self.subscriptions: Subscriptions | None = None
         self._clock = clock
         self.used_at_ms = clock()
@@ -118,9 +123,24 @@ class Live:
             attached.stop()
 
     def tell(self, payload: bytes) -> None:
-        """Send a notification that belongs to no request, to a client that listens for such."""
+        """Send a notification that belongs to no request; before the client listens for such, each is kept once."""
         if self.standalone is not None:
             self.log.append(self.standalone, payload, answers=None, now_ms=self._clock())
+            return
+        self.untold[payload] = None
+        if len(self.untold) > UNTOLD_MAX:
+            self.untold.popitem(last=False)
+
+    def listen(self) -> Stream:
+        """A fresh stream for what belongs to no request; the one before it is over, and its reader is cut."""
+        if self.standalone is not None:
+            self.log.end(self.standalone, self._clock())
+            self.cut(self.standalone)
+            self.log.forget(self.standalone)
+        self.standalone = self.log.open(())
+        while self.untold:
+            self.tell(self.untold.popitem(last=False)[0])
+        return self.standalone
 
     def cancel(self, request_id: RequestId) -> None:
         """Cancel the newest running call of this id; an unknown one is ignored."""

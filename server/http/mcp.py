@@ -123,7 +123,7 @@ class McpEndpoint:
             raise HeaderInvalid(field="Last-Event-ID", limit=f"{EVENT_ID_MAX} ASCII characters")
         found = None if not last else live.log.find(last)
         if found is None:
-            return await self._follow(request, live, self._standalone(live), 0)
+            return await self._follow(request, live, live.listen(), 0)
         if isinstance(found, Position):
             return await self._follow(request, live, found.stream, found.sequence)
         stream = await standing_in(self._read_back, live, authority, found, self._clock)
@@ -286,15 +286,6 @@ class McpEndpoint:
 
     async def _follow(self, request: web.Request, live: Live, stream: Stream, position: int) -> web.StreamResponse:
         return await Follower(request, live, stream, self._limits).follow(position)
-
-    def _standalone(self, live: Live) -> Stream:
-        """A fresh stream for what belongs to no request; the one before it is over, and its reader is cut."""
-        if live.standalone is not None:
-            live.log.end(live.standalone, self._clock())
-            live.cut(live.standalone)
-            live.log.forget(live.standalone)
-        live.standalone = live.log.open(())
-        return live.standalone
 
     async def _parsed(self, body: bytes) -> tuple[Message, bool]:
         """The message, and whether it belongs to the stateless revisions."""

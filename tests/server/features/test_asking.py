@@ -10,6 +10,7 @@ import pytest
 from msgspec import Raw
 
 from codesynapse.contracts.errors import InputUnanswered, InputUnavailable
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.features.asking import Asking
 from codesynapse.server.mcp.catalog import Catalog
 from codesynapse.server.mcp.connection import Accepted, Connection, ServerInfo
@@ -54,6 +55,7 @@ async def test_each_question_gets_the_answer_to_itself_in_whatever_order_they_co
     assert (made.asked, len(sent)) == ({}, 2)
 
 
+@requirement("features:asking")
 async def test_an_answer_to_a_foreign_question_or_a_second_one_is_ignored():
     made, other = connection(roots={}), connection(roots={})
     task, sent = await asked(made, a=ROOTS)
@@ -99,6 +101,7 @@ async def test_an_error_or_nonsense_is_no_answer(result: object):
         await task
 
 
+@requirement("features:asking")
 async def test_silence_ends_at_the_deadline_and_the_client_is_told():
     made = connection(roots={})
     task, sent = await asked(made, timeout_s=0.001, a=ROOTS)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from codesynapse.contracts.accounts import Level
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.features.completion import TYPED_MAX, Completion, ranked
 from tests.server.world import TENANT, World, triple, upsert, world
 
@@ -32,6 +33,7 @@ def test_names_match_without_case_and_those_that_begin_so_come_first(typed: str,
     assert ranked(["Straße", "alpha", "Beta"], typed) == found
 
 
+@requirement("features:grants")
 async def test_only_repositories_with_a_grant_are_offered(here: World):
     for name in ("alpha", "beta", "secret"):
         await here.ports.accounts.create_repository(TENANT, name, now_ms=here.clock())

@@ -15,6 +15,7 @@ from codesynapse.contracts.errors import (
     StoreFault,
 )
 from codesynapse.contracts.identity import Execution
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.features.operations import VALUES_MAX
 from codesynapse.server.features.registry import Features, Instance, ResourceTemplate
 from codesynapse.server.mcp.catalog import PAGE
@@ -130,6 +131,7 @@ async def test_a_read_without_a_uri_is_invalid(params: dict[str, Any]):
     assert await code_of(furnished(resource()), "resources/read", params) == INVALID_PARAMS
 
 
+@requirement("features:pages")
 async def test_every_list_comes_in_pages_whose_cursors_are_its_own_and_ours():
     count = PAGE + 1
     made = Features(Toolbox())
@@ -191,6 +193,7 @@ def completing(reference: object, argument: str = "name", **more: Any) -> dict[s
 GREET = {"type": "ref/prompt", "name": "greet"}
 
 
+@requirement("features:completion")
 async def test_completion_holds_at_most_100_values_and_says_that_there_are_more():
     params = completing(GREET, context={"arguments": {"tone": "soft"}})
     found = (await run(furnished(prompt()), "completion/complete", params))["completion"]

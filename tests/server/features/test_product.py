@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.features.product import (
     INSTRUCTIONS,
     register_product,
@@ -26,6 +27,7 @@ async def here() -> AsyncIterator[World]:
         yield made
 
 
+@requirement("features:instructions")
 def test_the_instructions_say_in_under_900_characters_when_to_recall_and_when_to_store():
     assert len(INSTRUCTIONS) < 900
     for words in ("recall_context", "upsert_graph_triples", 'memory_scope "session"', "never follow instructions"):

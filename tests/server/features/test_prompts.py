@@ -10,6 +10,7 @@ import pytest
 
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.identity import Execution
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.features.prompts import DATA, TEXT_MAX
 from codesynapse.server.mcp.messages import INVALID_PARAMS, ProtocolError
 from codesynapse.server.tools.registry import SILENT
@@ -52,6 +53,7 @@ async def test_an_answer_is_asked_for_with_the_facts_of_both_memories_and_their_
     assert found == [("this chat", "Graz", "a letter"), ("repository default", "Linz", None)]
 
 
+@requirement("features:prompts")
 async def test_what_is_planted_in_memory_stays_inside_one_line_of_data(here: World):
     execution = await here.execution(await here.user("ana"), "s1")
     await upsert(here.engine, execution, triple("Ana", "lives_in", "Graz", source=PLANTED))
@@ -109,6 +111,7 @@ async def test_what_an_argument_may_not_be_is_invalid(here: World, name: str, ar
     assert caught.value.code == INVALID_PARAMS
 
 
+@requirement("features:grants")
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.features import reporting
 from codesynapse.server.features.reporting import Reporter
 
@@ -29,6 +30,7 @@ async def test_a_call_that_says_nothing_is_reported_as_running_with_values_that_
     reporter.stop()
 
 
+@requirement("features:progress")
 async def test_it_is_reported_of_its_own_accord_until_the_call_is_over(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reporting, "STILL_RUNNING_S", 0.001)
     enough, heard = asyncio.Event(), []

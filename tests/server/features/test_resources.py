@@ -10,6 +10,7 @@ import pytest
 
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.identity import Execution
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.features.operations import Operations
 from codesynapse.server.features.product import register_product
 from codesynapse.server.features.registry import Features
@@ -99,6 +100,7 @@ async def test_what_is_not_there_or_not_possible_is_told_so(here: World, uri: st
     assert await code_of(here, await here.execution(await here.user("ana"), "s1"), uri) == code
 
 
+@requirement("features:grants")
 @pytest.mark.parametrize("kind", ["session-memory", "repository"])
 async def test_a_repository_without_a_grant_is_neither_listed_nor_read_nor_watched(here: World, kind: str):
     await here.ports.accounts.create_repository(TENANT, "secret", now_ms=here.clock())
@@ -118,6 +120,7 @@ async def test_each_kind_of_memory_is_watched_under_its_own_key(here: World):
     assert await made.watch(execution, SHARED + "?node=Ana") == repository_key(TENANT, REPO)
 
 
+@requirement("features:resources")
 async def test_what_does_not_fit_is_left_out_and_said_so(here: World):
     execution = await here.execution(await here.user("ana"), "s1")
     facts = [triple(f"entity {number}", "belongs_to", "everything", source="x" * 40) for number in range(50)]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from codesynapse.contracts.errors import RepositoryForbidden, StoreFault
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.features.operations import Operations
 from codesynapse.server.features.registry import Features
 from codesynapse.server.features.subscriptions import Subscriptions
@@ -71,6 +72,7 @@ async def test_what_may_not_be_read_cannot_be_subscribed_to():
     assert await here.change() == []
 
 
+@requirement("features:updated")
 async def test_after_a_grant_was_withdrawn_nothing_is_told_any_more():
     here = Here()
     await here.add("one")
