@@ -5,7 +5,7 @@ response, or a ProtocolError that they send in its place. Nothing here knows of 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from codesynapse.contracts.errors import ExecutionMissing, InputUnavailable
 from codesynapse.contracts.identity import Execution, Millis
@@ -15,6 +15,7 @@ from codesynapse.server.features.reporting import Reporter
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.capabilities import client_capabilities, lacking, required_of
 from codesynapse.server.mcp.connection import LOG_LEVELS, STATIC, ServerInfo
+from codesynapse.server.mcp.header import Declared
 from codesynapse.server.mcp.messages import Request, ascii_safe
 from codesynapse.server.mcp.request import Asked, checked
 from codesynapse.server.mcp.result import Results, capability_missing
@@ -56,10 +57,10 @@ class Modern:
     def checked(self, request: Request, headers: Mapping[str, Sequence[str]] | None, toolsets: Toolsets) -> Asked:
         """The request, if it is sound. Raises ProtocolError. headers: None on stdio."""
 
-        def schema_of(name: str) -> Mapping[str, Any] | None:
-            return self.operations.catalog.schema(name, toolsets)
+        def declared(name: str) -> Declared:
+            return self.operations.catalog.declared(name, toolsets)
 
-        return checked(request, headers, methods=METHODS, schema_of=schema_of)
+        return checked(request, headers, methods=METHODS, declared=declared)
 
     async def answer(self, asked: Asked, execution: Execution | None, toolsets: Toolsets, notify: Notify) -> bytes:
         """The response. Raises ProtocolError, ExecutionMissing for what needs an execution, and a cancellation.
