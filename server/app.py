@@ -336,6 +336,7 @@ class Server:
         self.exchanges.finish()
         if self.lives.tasks:
             await asyncio.wait(set(self.lives.tasks), timeout=self.services.limits.shutdown_ms / 1000)
+        await self.exchanges.finished(self.services.limits.shutdown_ms / 1000)
         try:
             await self.keeper.note_use(now=True)
         except Unavailable as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from codesynapse.contracts.accounts import Action, AuditRecord, Authority, Caller
@@ -82,3 +84,14 @@ def test_at_the_end_subscriptions_are_finished_and_the_rest_is_cut():
         assert (cut.count, finished.count) == (0, 1)
         exchanges.cut()
         assert cut.count == 2
+
+
+async def test_the_end_waits_for_the_last_words_but_not_for_ever():
+    exchanges = Exchanges(Limits())
+    await exchanges.finished(60)
+    with exchanges.running(authority(), Cut(), Cut()):
+        await exchanges.finished(0)
+        waiting = asyncio.ensure_future(exchanges.finished(60))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+    await waiting
