@@ -636,13 +636,13 @@ ROWS: tuple[Requirement, ...] = (
         id="names:healthz",
         promise="`/healthz` answers while the process serves, to anyone.",
         source="product.md, Names",
-        tests=("tests/server/test_app.py::test_it_says_that_it_lives_and_is_ready_without_a_credential",),
+        tests=("tests/server/http/test_health.py::test_it_says_that_it_lives_and_is_ready_without_a_credential",),
     ),
     Requirement(
         id="names:readyz",
         promise="`/readyz` tells when a store is down.",
         source="product.md, Names",
-        tests=("tests/server/test_app.py::test_while_a_store_does_not_answer_it_lives_and_is_not_ready",),
+        tests=("tests/server/http/test_health.py::test_while_a_store_does_not_answer_it_lives_and_is_not_ready",),
     ),
     Requirement(
         id="names:metrics",

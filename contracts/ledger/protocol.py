@@ -9,7 +9,7 @@ SOURCE = "issue MCP complete"
 ROWS: tuple[Requirement, ...] = (
     Requirement(
         id="features:resources",
-        promise="This chat's and a repository's memory are resources with templates and a bound; no URI holds a session.",
+        promise="This chat's memory and a repository's are bounded resources with templates; no URI names a session.",
         source=SOURCE,
         tests=(
             "tests/integration/test_features.py::test_a_client_lists_reads_completes_and_prompts_from_what_it_remembered",
