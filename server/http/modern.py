@@ -64,8 +64,7 @@ class ModernEndpoint:
         except ProtocolError as error:
             return refused(error, message)
         except CodeSynapseError as error:
-            status = status_of(error)
-            return _json(refusal_bytes(error, message.id), status=status, headers=headers_of(status))
+            return _refused(error, message)
 
     async def _answer(
         self, request: web.Request, authority: Authority, asked: Asked, toolsets: Toolsets
@@ -85,8 +84,6 @@ class ModernEndpoint:
         self, request: web.Request, authority: Authority, asked: Asked, execution: Execution, toolsets: Toolsets
     ) -> web.StreamResponse:
         """Run in this request's own task, which ends with its connection: closing it is how a client cancels."""
-        if self._tasks.takes(asked, toolsets):
-            return _json(self._tasks.start(asked, execution, toolsets))
         principal = (authority.caller.tenant_id, authority.caller.subject_id)
         self._lives.enter(principal, 1)
         running = asyncio.current_task()
@@ -108,10 +105,16 @@ class ModernEndpoint:
         self, answering: Answering, asked: Asked, execution: Execution, toolsets: Toolsets
     ) -> web.StreamResponse:
         try:
-            payload = await self._modern.answer(asked, execution, toolsets, answering.notify)
+            if self._tasks.takes(asked, toolsets):
+                payload = await self._tasks.start(asked, execution, toolsets, answering.notify)
+            else:
+                payload = await self._modern.answer(asked, execution, toolsets, answering.notify)
         except ProtocolError as error:
             refusal = refused(error, asked)
             return await answering.finish(error_of(error, asked.id), lambda: refusal)
+        except CodeSynapseError as error:
+            refusal = _refused(error, asked)
+            return await answering.finish(refusal_bytes(error, asked.id), lambda: refusal)
         return await answering.finish(payload, lambda: _json(payload))
 
     async def _listen(
@@ -170,6 +173,12 @@ def headers_of_protocol(request: web.Request) -> Mapping[str, Sequence[str]]:
 def refused(error: ProtocolError, about: Request | Asked) -> web.Response:
     """A JSON-RPC error with this era's status."""
     return _json(error_of(error, about.id), status=status_of_code(modern_code(error.code)))
+
+
+def _refused(error: CodeSynapseError, about: Request | Asked) -> web.Response:
+    """A refusal that no argument decides, with its HTTP status."""
+    status = status_of(error)
+    return _json(refusal_bytes(error, about.id), status=status, headers=headers_of(status))
 
 
 def _version(request: web.Request) -> str | None:

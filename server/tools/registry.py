@@ -93,8 +93,10 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     input_schema: stands in the list as it is, instead of one of `arguments`; the handler then gets the arguments as
     a dict, and checks them itself. answer: None where the handler returns `Blocks`. task_support: whether a client
-    may, or must, run it as a task. writes: where a call with these raw params of `tools/call` commits, from
-    where its result can be read back; None where no result is kept.
+    may, or must, run it as a task. prepare: what comes before such a task, while its caller waits, and may question or
+    refuse the call; its answer is dropped, and the handler hears what the client said when it asks the same. writes:
+    where a call with these raw params of `tools/call` commits, from where its result can be read back; None where no
+    result is kept.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     idempotent: bool = False
     input_schema: dict[str, Any] | None = None
     task_support: Literal["forbidden", "optional", "required"] = "forbidden"
+    prepare: Handler | None = None
     writes: Callable[[Raw], Place] | None = None
 
 

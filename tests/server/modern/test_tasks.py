@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.integration.harness import Product, product
 from tests.integration.stateless import TASKS, Stateless, stateless
@@ -184,3 +185,30 @@ async def test_a_revoked_session_takes_its_tasks_with_it():
         )
         assert list(running.server.tasks._tasks) == [kept]
         gate.opened.set()
+
+
+async def test_what_is_asked_before_a_task_is_asked_by_the_answers_to_the_call():
+    async with product() as running:
+        register(running, "optional")
+        toolbox = running.services.toolbox
+        toolbox._tools["greet"] = replace(toolbox.tool("greet"), prepare=toolbox.tool("greet").handler)
+        peer = await tasking(running)
+        first = await peer.call("greet")
+        assert (first["resultType"], "taskId" in first) == ("input_required", False)
+        call: dict[str, Any] = {"name": "greet", "arguments": {}, "requestState": first["requestState"]}
+        second = await peer.ask("tools/call", {**call, "inputResponses": {"who": accepted("Ana")}})
+        call["requestState"] = second["requestState"]
+        created = await peer.ask("tools/call", {**call, "inputResponses": {"colour": accepted("red")}})
+        assert (created["resultType"], "inputRequests" in created) == ("task", False)
+        done = await settled(running, peer, created["taskId"], "completed")
+        assert done["result"]["structuredContent"]["text"] == "Ana red "
+
+
+async def test_what_refuses_a_call_before_its_task_is_its_result():
+    async with product() as running:
+        register(running, "optional")
+        toolbox = running.services.toolbox
+        toolbox._tools["slow"] = replace(toolbox.tool("slow"), prepare=toolbox.tool("fail").handler)
+        result = await (await tasking(running)).call("slow")
+        assert (result["resultType"], result["isError"]) == ("complete", True)
+        assert len(running.server.tasks) == 0
