@@ -82,6 +82,14 @@ ROWS: tuple[Requirement, ...] = (
         promise="A session's client is asked on the call's own stream, and only its own answer to it counts.",
         source=SOURCE,
         tests=(
+            (
+                "tests/integration/test_asking.py::"
+                "test_user_model_and_roots_are_asked_on_the_calls_stream_and_answered_apart"
+            ),
+            (
+                "tests/integration/test_asking.py::"
+                "test_an_answer_from_another_transport_session_is_ignored_even_of_the_same_person"
+            ),
             "tests/server/features/test_asking.py::test_an_answer_to_a_foreign_question_or_a_second_one_is_ignored",
             "tests/server/features/test_asking.py::test_silence_ends_at_the_deadline_and_the_client_is_told",
         ),
