@@ -16,7 +16,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from codesynapse.contracts.requirements import requirement
-from tests.integration.harness import Process, process, product, start
+from tests.integration.harness import Process, environment, process, product, start
 from tests.integration.load import move_out
 from tests.integration.stateless import LATEST
 from tests.integration.stdio_peer import stdio_environment
@@ -45,9 +45,22 @@ async def over_stdio(server: Process, session_id: str, mode: str) -> AsyncIterat
         yield client
 
 
+@asynccontextmanager
+async def through_bridge(server: Process, session_id: str, mode: str) -> AsyncIterator[Client]:
+    env = environment(server.home, CODESYNAPSE_API_KEY=server.key, CODESYNAPSE_SESSION_ID=session_id)
+    arguments = ["-m", "codesynapse.server", "bridge", "--url", server.url]
+    async with Client(
+        stdio_client(StdioServerParameters(command=sys.executable, args=arguments, env=env)), mode=mode
+    ) as client:
+        yield client
+
+
+WAYS = [over_http, over_stdio, through_bridge]
+
+
 @requirement("survive:restart")
 @pytest.mark.parametrize("mode", ["auto", LATEST])
-@pytest.mark.parametrize("way", [over_http, over_stdio], ids=lambda way: way.__name__)
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 async def test_a_client_without_a_session_remembers_and_recalls_and_finds_it_again_after_kill_9(
     way: Way, mode: str, tmp_path: Path
 ) -> None:
@@ -86,7 +99,7 @@ async def test_every_way_and_era_finds_what_another_has_remembered(tmp_path: Pat
         session_id = await registered(server)
         async with over_http(server, session_id, "auto") as client:
             await remembered_by(client)
-        for way in (over_http, over_stdio):
+        for way in WAYS:
             for mode in ("legacy", LATEST):
                 async with way(server, session_id, mode) as client:
                     await assert_recalled(client)

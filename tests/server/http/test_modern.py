@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -279,6 +281,37 @@ async def test_a_client_that_closes_its_response_has_cancelled_its_call(streamed
         await until(running, lambda: len(running.server.exchanges) == 0)
         assert not running.server.lives.tasks
         await peer.call("say")
+
+
+async def test_a_call_that_is_cut_off_in_its_commit_has_written_all_or_nothing(tmp_path: Path):
+    async with product(store="sqlite", home=tmp_path) as running:
+        peer, calls = await stateless(running), 40
+        for number in range(calls + 1):
+            facts = [{"subject": f"n{number}", "predicate": "has", "object": str(each)} for each in range(2)]
+            arguments = {"triples": facts, "memory_scope": "session"}
+            message = peer.message("tools/call", {"name": "upsert_graph_triples", "arguments": arguments})
+            calling = asyncio.ensure_future(peer.answer(message))
+            # A few turns of the loop later each time: before the call, within its commit, after its answer.
+            for _ in range(2 * number):
+                await asyncio.sleep(0)
+            if number < calls:
+                calling.cancel()
+            await asyncio.wait({calling})
+        await until(running, lambda: len(running.server.exchanges) == 0)
+        counts = Counter(fact["subject"] for fact in await facts_of(running, peer))
+        assert set(counts.values()) == {2}
+        # The first never left its client, and the last was let alone.
+        assert f"n{calls}" in counts
+        assert "n0" not in counts
+
+
+async def facts_of(running: Product, peer: Stateless) -> list[dict[str, Any]]:
+    """All facts of the session's memory, over REST."""
+    url = running.base + "/api/v1/repos/default/session-memory?limit=512"
+    async with running.http.get(url, headers=peer.headers) as answer:
+        assert answer.status == 200, await answer.text()
+        facts: list[dict[str, Any]] = (await answer.json())["facts"]
+        return facts
 
 
 @pytest.mark.parametrize("ending", ["revoke", "key", "deadline"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ async def test_a_tool_asks_over_several_rounds_and_then_answers():
         assert (third["resultType"], third["structuredContent"]["text"]) == ("complete", "Ana red ")
 
 
-async def test_another_process_with_the_same_key_goes_on_where_the_first_has_asked():
+async def test_a_server_with_another_key_does_not_take_the_state():
     async with product() as running:
         register(running)
         peer = await asking(running)
@@ -51,6 +52,23 @@ async def test_another_process_with_the_same_key_goes_on_where_the_first_has_ask
             params = {"name": "greet", "arguments": {}, "requestState": first["requestState"]}
             assert (await stranger.fails("tools/call", params))[:2] == (400, -32602)
         assert (await again(peer, first, who=accepted("Ana")))["resultType"] == "input_required"
+
+
+async def test_another_server_with_the_same_key_goes_on_where_the_first_has_asked(tmp_path: Path):
+    key = tmp_path / "key"
+    key.write_bytes(b"k" * 32)
+    async with product(secret_key_file=str(key)) as first, product(secret_key_file=str(key)) as second:
+        peers = []
+        for running in (first, second):
+            register(running)
+            tenant = await running.organization("acme")
+            person = await running.person(tenant, subject="ana")
+            peers.append(await stateless(running, person, await running.register(person, "s")))
+            peers[-1].capabilities = ELICITATION
+        asked = await peers[0].call("greet")
+        asked = await again(peers[1], asked, who=accepted("Ana"))
+        done = await again(peers[0], asked, colour=accepted("red"))
+        assert done["structuredContent"]["text"] == "Ana red "
 
 
 async def test_an_answer_that_is_missing_or_does_not_fit_is_asked_for_again():
