@@ -225,13 +225,8 @@ class Server:
     def __init__(self, services: Services) -> None:
         self.services = services
         self.lives = Lives(services.limits, services.clock, Seal(services.ports.secret.subkey("event ids")))
-        self.keeper = Keeper(
-            self.lives,
-            services.ports.transports,
-            services.limits,
-            services.clock,
-            lambda: Connection(services.operations.catalog, services.info),
-        )
+        transports = services.ports.transports
+        self.keeper = Keeper(self.lives, transports, services.limits, services.clock, self._connection)
         self._seen = 0
         self._loops: list[asyncio.Task[None]] = []
         services.sessions.ended = self._noticed
@@ -271,6 +266,9 @@ class Server:
             clock=services.clock,
             toolsets=services.toolsets,
         )
+
+    def _connection(self) -> Connection:
+        return Connection(self.services.operations.catalog, self.services.info)
 
     def _modern(self, visible: Visible) -> ModernEndpoint:
         return ModernEndpoint(

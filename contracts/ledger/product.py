@@ -42,6 +42,35 @@ ROWS: tuple[Requirement, ...] = (
         ),
     ),
     Requirement(
+        id="survive:session",
+        promise="A protocol session goes on under its id after a restart, as it was: POST, GET, DELETE and resumption.",
+        source="product.md, Who uses it",
+        tests=(
+            "tests/integration/test_surviving.py::test_a_session_goes_on_after_a_restart_as_it_was",
+            "tests/integration/test_surviving.py::test_the_common_call_writes_nothing_into_the_accounts",
+        ),
+    ),
+    Requirement(
+        id="survive:kill-streams",
+        promise="After kill -9 each streamed call is answered once on resumption: a committed write by its result.",
+        source="product.md, Who uses it; product.md, What good means",
+        tests=(
+            (
+                "tests/integration/test_killed_streams.py::"
+                "test_after_kill_9_every_committed_write_is_reported_once_and_everything_else_is_named"
+            ),
+        ),
+    ),
+    Requirement(
+        id="survive:servers",
+        promise="Two servers over one accounts store share their protocol sessions, and their ends.",
+        source="product.md, Running it",
+        tests=(
+            "tests/integration/test_two_servers.py::test_a_session_of_one_server_goes_on_at_the_other",
+            "tests/integration/test_two_servers.py::test_a_session_that_one_server_closed_is_closed_at_the_other",
+        ),
+    ),
+    Requirement(
         id="errors:actionable",
         promise="An error for bad input names the field and the limit.",
         source="product.md, Who uses it",

@@ -126,10 +126,10 @@ class Keeper:
         now_ms = self._clock()
         if self._transports is None or (now_ms - self._used_ms < self._every_ms and not now):
             return
-        keys = self._lives.used(self._used_ms)
+        uses = self._lives.uses(self._used_ms, now_ms)
         self._used_ms = now_ms
-        for start in range(0, len(keys), BATCH):
-            await self._transports.touch(keys[start : start + BATCH], now_ms=now_ms)
+        for start in range(0, len(uses), BATCH):
+            await self._transports.touch(dict(uses[start : start + BATCH]))
 
     async def sweep(self) -> None:
         """Forget the sessions that nobody came back to."""

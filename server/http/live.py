@@ -206,9 +206,10 @@ class Lives:
         """The keys of a principal's sessions here, least recently used first."""
         return list(self._of_principal.get((caller.tenant_id, caller.subject_id), ()))
 
-    def used(self, since_ms: Millis) -> list[str]:
-        """The keys of the sessions that are in use, or were since a moment."""
-        return [live.key for live in self._table.values() if not live.idle or live.used_at_ms >= since_ms]
+    def uses(self, since_ms: Millis, now_ms: Millis) -> list[tuple[str, Millis]]:
+        """Which sessions were used after a moment, and when last; those in use, now."""
+        last = ((live.key, live.used_at_ms if live.idle else now_ms) for live in self._table.values())
+        return [(key, used_at_ms) for key, used_at_ms in last if used_at_ms > since_ms]
 
     def drop(self, key: str) -> None:
         """End the session of a key, if it is here: it was closed elsewhere."""
