@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.integration.harness import BOTH, LATEST, Process, fresh, process
+from tests.integration.harness import BOTH, LATEST, Process, fresh, process, start
 from tests.integration.stateless import KEY, Stateless
 from tests.integration.stateless import LATEST as STATELESS
 from tests.integration.stdio_peer import LINE_MAX, stdio_environment
@@ -125,6 +125,35 @@ async def test_the_encoding_of_the_machine_changes_nothing_and_half_a_character_
         assert broken["id"] in (3, None)
         assert "error" in broken or broken["result"]["isError"]
         assert (await child.say("ping", {}, 4))["result"] == {}
+
+
+async def test_a_session_of_before_a_restart_is_served_and_never_404_while_the_server_starts(tmp_path: Path):
+    server = await start(tmp_path)
+    async with aiohttp.ClientSession() as http:
+        headers = {**server.owner.bound(await register(server, http, fresh())), "Accept": BOTH}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+        async with http.post(server.url, json=body, headers=headers) as answer:
+            headers["Mcp-Session-Id"] = answer.headers["Mcp-Session-Id"]
+        await server.kill()
+        port = int(server.base.rpartition(":")[2])
+        again = asyncio.create_task(start(tmp_path, port=port, key=server.key))
+        try:
+            ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+            async with asyncio.timeout(HANG_S):
+                while (status := await status_of_post(http, server.url, ping, headers)) is None:
+                    pass  # It does not listen before it can serve.
+            assert status == 200
+        finally:
+            await (await again).kill()
+
+
+async def status_of_post(http: aiohttp.ClientSession, url: str, body: object, headers: dict[str, str]) -> int | None:
+    """The status of a request; None where nobody listens."""
+    try:
+        async with http.post(url, json=body, headers=headers) as answer:
+            return answer.status
+    except aiohttp.ClientConnectorError:
+        return None
 
 
 async def test_sigterm_with_open_streams_ends_them_cleanly_and_the_process_at_once(tmp_path: Path):
