@@ -295,7 +295,9 @@ class McpEndpoint:
 
     async def _parsed_batch(self, connection: Connection, body: bytes) -> list[Message | ProtocolError]:
         if connection.version != "2025-03-26":
-            raise ProtocolError(INVALID_REQUEST, "The body must be one JSON object.")
+            # Refused like any body that is no message, too deep a one with its limit.
+            message, _ = await self._parsed(body)
+            return [message]
         deepest, most = self._limits.json_depth_max, self._limits.batch_max
         if len(body) > OFF_LOOP_BYTES:
             return await asyncio.to_thread(parse_batch, body, deepest=deepest, most=most)
