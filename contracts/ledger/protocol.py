@@ -99,6 +99,7 @@ ROWS: tuple[Requirement, ...] = (
         promise="Who asked for progress hears every second that a call still runs which says nothing itself.",
         source=SOURCE,
         tests=(
+            "tests/integration/test_progress.py::test_a_silent_call_reports_that_it_runs_until_its_answer",
             "tests/server/features/test_reporting.py::test_it_is_reported_of_its_own_accord_until_the_call_is_over",
         ),
     ),
