@@ -279,6 +279,7 @@ class Server:
             exchanges=self.exchanges,
             limits=self.services.limits,
             visible=visible,
+            recheck=self.services.sessions.recheck,
         )
 
     async def notice(self) -> None:

@@ -5,7 +5,7 @@ A stream is never resumed: its client closes it to cancel (mcp.md, N4 and N5). S
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
@@ -35,9 +35,16 @@ class Frames:
 
     async def send(self, response: web.StreamResponse, data: bytes) -> None:
         """Write; a client that does not read for too long is disconnected. Raises ConnectionError."""
+        await self._within(response.write(data))
+
+    async def end(self, response: web.StreamResponse, data: bytes) -> None:
+        """Write the last of it, likewise: what the call holds must not wait for a reader for ever."""
+        await self._within(response.write_eof(data))
+
+    async def _within(self, writing: Awaitable[None]) -> None:
         try:
             async with asyncio.timeout(self._limits.send_timeout_ms / 1000):
-                await response.write(data)
+                await writing
         except TimeoutError:
             cut(self._request)
             raise ConnectionResetError from None
@@ -121,7 +128,7 @@ class _Stream:
             text = b"".join(event(each) for each in self._waiting)
             self._waiting.clear()
             if self._last is not None:
-                await response.write_eof(text + event(self._last))
+                await self._frames.end(response, text + event(self._last))
                 return response
             if text:
                 await self._frames.send(response, text)

@@ -1,7 +1,7 @@
 """POST on /mcp at 2026-07-28 and later: identity from the request's own headers, and no state from one to the next."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 from aiohttp import web
@@ -41,6 +41,7 @@ class ModernEndpoint:
         exchanges: Exchanges,
         limits: Limits,
         visible: Visible,
+        recheck: Callable[[Execution], Awaitable[None]],
     ) -> None:
         self._modern = modern
         self._listening = listening
@@ -49,6 +50,7 @@ class ModernEndpoint:
         self._exchanges = exchanges
         self._limits = limits
         self._visible = visible
+        self._recheck = recheck
 
     async def answer(self, request: web.Request, authority: Authority, message: Message) -> web.StreamResponse:
         """The answer to a message of an authorised sender, whose claim was checked. Raises HeaderInvalid."""
@@ -124,6 +126,8 @@ class ModernEndpoint:
             raise ExecutionMissing
         ended = asyncio.Event()
         with self._exchanges.running(authority, lambda: cut(request), finish=ended.set):
+            # From here on an end of access cuts it; what ended while the request was read is seen now.
+            await self._recheck(execution)
             subscription = await self._listening.open(asked, execution)
             try:
                 return await self._follow(request, subscription, ended, execution)
@@ -144,7 +148,7 @@ class ModernEndpoint:
                 if text:
                     await frames.send(response, text)
                 if ended.is_set():
-                    await response.write_eof(event(subscription.end()))
+                    await frames.end(response, event(subscription.end()))
                     return response
                 await frames.wait(response, wake)
         except ConnectionError:

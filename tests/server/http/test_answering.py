@@ -6,11 +6,14 @@ import asyncio
 import json
 
 import pytest
+from msgspec.structs import replace
 
+from codesynapse.contracts.identity import Execution
 from codesynapse.server.http.answering import event
+from codesynapse.server.tools.registry import ToolContext
 from tests.integration.harness import product
 from tests.integration.stateless import KEY, stateless
-from tests.integration.tools import register_tools, until
+from tests.integration.tools import Words, register_tools, until
 from tests.server.modern.asking import register
 
 TOLD = {"progressToken": "t", KEY + "logLevel": "warning"}
@@ -122,6 +125,24 @@ async def test_a_reader_that_does_not_read_is_cut_off_and_its_call_ends():
             assert gate.entered <= 1
             events.answer.close()
         await peer.call("say")
+
+
+async def test_a_reader_that_does_not_take_the_last_event_gives_its_call_back():
+    async with product(send_timeout_ms=50) as running:
+        register_tools(running.services)
+
+        async def say_much(_: Execution, __: Words, context: ToolContext) -> Words:
+            context.progress(1, None, None)
+            return Words(text="x" * 8_000_000)
+
+        toolbox = running.services.toolbox
+        toolbox._tools["say"] = replace(toolbox.tool("say"), handler=say_much)
+        peer = await stateless(running)
+        peer.meta = TOLD
+        async with peer.stream("tools/call", {"name": "say", "arguments": {}}) as events:
+            await until(running, lambda: len(running.server.exchanges) == 0)
+            assert not running.server.lives.tasks
+            events.answer.close()
 
 
 async def test_a_server_that_stops_answers_what_runs_and_ends_what_listens():

@@ -339,6 +339,25 @@ async def test_access_that_ends_cuts_a_running_call_and_a_subscription(ending: s
                 assert len(running.server.exchanges) == 1
 
 
+async def test_access_that_ended_while_a_subscription_was_asked_for_opens_none(monkeypatch: pytest.MonkeyPatch):
+    async with product() as running:
+        person = await running.person()
+        session_id = await running.register(person)
+        peer = await stateless(running, person, session_id)
+        authorize = running.services.sessions.authorize
+
+        async def authorize_and_revoke(*arguments: Any) -> Any:
+            authority = await authorize(*arguments)
+            monkeypatch.setattr(running.services.sessions, "authorize", authorize)
+            await running.services.sessions.revoke(authority.caller, session_id)
+            return authority
+
+        monkeypatch.setattr(running.services.sessions, "authorize", authorize_and_revoke)
+        status, code, data = await peer.fails("subscriptions/listen", {"notifications": {}})
+        assert (status, code, data["code"]) == (403, -32600, "revoked")
+        assert len(running.server.exchanges) == 0
+
+
 async def end_access(running: Product, ending: str, person: Any, session_id: str) -> None:
     if ending == "revoke":
         body = {"session_id": session_id}
