@@ -114,4 +114,59 @@ ROWS: tuple[Requirement, ...] = (
             ),
         ),
     ),
+    Requirement(
+        id="conformance:proxy",
+        promise="The suite runs through a proxy that adds the headers of the caller and passes all else as it came.",
+        source=SOURCE,
+        tests=(
+            "tests/conformance/test_proxy.py::test_each_request_of_a_connection_gets_the_headers_and_keeps_its_own",
+            (
+                "tests/conformance/test_proxy.py::"
+                "test_a_body_in_chunks_passes_with_its_trailer_and_the_next_request_follows"
+            ),
+        ),
+    ),
+    Requirement(
+        id="conformance:judged",
+        promise="A scenario passes where a check of it succeeded and none failed or warned; the docs name each other.",
+        source=SOURCE,
+        tests=(
+            (
+                "tests/conformance/test_judging.py::"
+                "test_a_scenario_passes_where_a_check_succeeded_and_none_failed_or_warned"
+            ),
+            "tests/conformance/test_judging.py::test_the_docs_name_whatever_is_left_out",
+        ),
+    ),
+    Requirement(
+        id="conformance:clients",
+        promise="People's clients register, remember, are cut and recall; at a session revision none notices the cut.",
+        source=SOURCE,
+        tests=(
+            "tests/conformance/test_judging.py::test_a_client_that_tells_of_a_fault_has_failed",
+            "tests/conformance/test_judging.py::test_a_client_that_was_not_cut_has_shown_nothing",
+        ),
+    ),
+    Requirement(
+        id="conformance:reported",
+        promise="Every fault of other servers in the research's table of reports has tests that show ours without it.",
+        source=SOURCE,
+        tests=(
+            "tests/integration/reported/test_rows.py::test_every_reported_fault_has_tests_and_each_of_them_is_there",
+            "tests/integration/reported/test_rows.py::test_every_test_beside_the_table_stands_for_a_row",
+        ),
+    ),
+    Requirement(
+        id="streams:last-word",
+        promise="A server that stops lets every subscription say its last word, and a tool that lets its reader go "
+        "leaves it an id to come back with.",
+        source=SOURCE,
+        tests=(
+            "tests/server/http/test_exchanges.py::test_the_end_waits_for_the_last_words_but_not_for_ever",
+            (
+                "tests/server/http/test_following.py::"
+                "test_a_tool_that_lets_its_reader_go_at_once_leaves_it_an_id_to_come_back_with"
+            ),
+        ),
+    ),
 )
