@@ -245,7 +245,7 @@ class McpEndpoint:
             named = runs[0].request_id if len(runs) == 1 else NO_ID
             return _json(refusal_bytes(error, named), status=status, headers=headers_of(status))
         named_ids = (*(each for each, _ in ready), *(run.request_id for run in runs))
-        places = (*(NOWHERE for _ in ready), *(self._read_back.place(run) for run in runs))
+        places = [NOWHERE] * len(ready) + [self._read_back.place(run) for run in runs]
         stream = live.log.open(named_ids, places)
         for request_id, payload in ready:
             live.log.append(stream, payload, answers=request_id, now_ms=self._clock())
@@ -259,7 +259,8 @@ class McpEndpoint:
 
     def _start(self, live: Live, authority: Authority, run: Run, stream: Stream, index: int, streams: bool) -> None:
         call = Call(run.request_id, stream)
-        commits = CommitIds(commit_seed(live.key.encode(), stream.number, index))
+        writes = stream.place(index) is not NOWHERE
+        commits = CommitIds(commit_seed(live.key.encode(), stream.number, index)) if writes else None
         execution = _execution(authority, live.connection.identity, call, commits)
         version = live.connection.version
         out = Outgoing(live, stream, self._clock, streams, self._calls)
@@ -325,7 +326,7 @@ def _effect(connection: Connection, item: Message | ProtocolError, toolsets: fro
     return connection.receive(item, toolsets)
 
 
-def _execution(authority: Authority, identity: Identity | None, call: Call, commits: CommitIds) -> Execution:
+def _execution(authority: Authority, identity: Identity | None, call: Call, commits: CommitIds | None) -> Execution:
     assert identity is not None
     return execution_of(authority, identity, call.cancellation, commits)
 

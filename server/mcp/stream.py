@@ -14,7 +14,7 @@ from codesynapse.contracts.errors import TransportUnknown
 from codesynapse.contracts.identity import Millis
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.messages import RequestId
-from codesynapse.server.mcp.naming import Asked, Names, Place, carried
+from codesynapse.server.mcp.naming import NOWHERE, Asked, Names, Place, carried
 from codesynapse.server.mcp.seal import Seal
 
 EVENT_ID_MAX = 256
@@ -131,9 +131,11 @@ class Stream:
     @property
     def asked(self) -> tuple[Asked, ...]:
         """Its requests, each with the place where it may write."""
-        if not self._places:
-            return tuple(Asked(request_id) for request_id in self.requests)
-        return tuple(Asked(*each) for each in zip(self.requests, self._places, strict=True))
+        return tuple(Asked(request_id, self.place(index)) for index, request_id in enumerate(self.requests))
+
+    def place(self, index: int) -> Place:
+        """Where the request at this place on the stream may write."""
+        return self._places[index] if self._places else NOWHERE
 
     @property
     def name(self) -> str:
@@ -143,8 +145,12 @@ class Stream:
 
     def event_id(self, sequence: int) -> str:
         """The id by which a client resumes behind this event."""
-        passed = [event.answered for event in self.events if event.sequence <= sequence]
-        return self._event_id(sequence, passed[-1] if passed else self._answered_before)
+        answered = self._answered_before
+        for event in self.events:
+            if event.sequence > sequence:
+                break
+            answered = event.answered
+        return self._event_id(sequence, answered)
 
     def id_of(self, event: Event) -> str:
         """The id of an event of this stream."""
