@@ -916,7 +916,14 @@ ROWS: tuple[Requirement, ...] = (
             "share it."
         ),
         source="product.md, Settings",
-        to_come="MCP complete",
+        tests=(
+            "tests/server/test_secret.py::test_the_home_gets_a_key_for_its_owner_alone_and_keeps_it",
+            "tests/server/test_secret.py::test_processes_that_begin_together_agree_on_one_key",
+            (
+                "tests/server/modern/test_service.py::"
+                "test_another_server_with_the_same_key_goes_on_where_the_first_has_asked"
+            ),
+        ),
     ),
     Requirement(
         id="hosts:model",
