@@ -37,6 +37,13 @@ def require_id(text: object, *, field: str) -> str:
     return text
 
 
+def require_ids(**given: str | None) -> None:
+    """Let identifiers pass that were given by their names. Raises Invalid that names the first that is none."""
+    for name, text in given.items():
+        if text is not None:
+            require_id(text, field=name)
+
+
 class Identity(Struct, frozen=True, kw_only=True):
     """Who executes, for one chat thread. Immutable; `parent_session_id` equals `session_id`.
 

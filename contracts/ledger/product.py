@@ -821,6 +821,25 @@ ROWS: tuple[Requirement, ...] = (
         to_come="Neo4j and Apache HugeGraph",
     ),
     Requirement(
+        id="store:alike",
+        promise="Whatever is asked of session memory, in any order or at once, every store answers as the law does.",
+        source="product.md, Introduction",
+        tests=(
+            "tests/backends/test_differential.py::test_all_stores_answer_as_the_law_does",
+            "tests/backends/test_differential.py::test_all_stores_sweep_as_the_law_does",
+            "tests/backends/test_differential.py::test_a_store_with_one_guard_taken_out_is_found",
+        ),
+    ),
+    Requirement(
+        id="store:hostile-texts",
+        promise="A hostile text in any field is inert or refused with a clear error, on every store alike.",
+        source="product.md, Introduction",
+        tests=(
+            "tests/backends/test_hostile_strings.py::test_a_hostile_text_is_answered_alike_by_all_stores",
+            "tests/backends/test_hostile_strings.py::test_there_are_at_least_two_hundred_texts",
+        ),
+    ),
+    Requirement(
         id="store:moving",
         promise="All memory moves from any store to any other and has the same digests there, also after a kill.",
         source="product.md, Settings; decision 13",
