@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from codesynapse.contracts.accounts import Caller
-from codesynapse.contracts.errors import RebindRefused, TransportUnknown
+from codesynapse.contracts.errors import RebindRefused, ServerFull, TransportUnknown
 from codesynapse.contracts.identity import Identity, Millis
 from codesynapse.contracts.transports import CAPABILITIES_MAX_BYTES, TransportRecord, Transports, transport_key
 from codesynapse.server.clock import Clock
@@ -19,6 +19,7 @@ from codesynapse.server.mcp.connection import Connection
 
 USED_EVERY_MS = 300_000
 """How often a use is noted at most; a quarter of the idle time where that is less."""
+FULL_AGAIN_MS = 1_000
 LOOKS_MAX = 16
 BATCH = 1_000
 
@@ -48,6 +49,7 @@ class Keeper:
         self._every_ms = min(USED_EVERY_MS, limits.idle_ms // 4)
         self._used_ms = clock()
         self._seen = 0
+        self._full_ms: Millis | None = None
 
     async def find(self, transport_id: str, caller: Caller) -> Live:
         """The session of this id and this very credential, wherever it was opened. Raises TransportUnknown."""
@@ -71,12 +73,11 @@ class Keeper:
             return live
         try:
             await self._forget_displaced()
-            await self._transports.open(
-                _record(live, self._clock()),
-                spared=self._lives.keys_of(caller),
-                own_max=self._limits.transports_per_principal_max,
-                all_max=self._limits.transports_max,
-            )
+            try:
+                await self._enter(self._transports, live)
+            except ServerFull:
+                await self._make_room()
+                await self._enter(self._transports, live)
         except BaseException:
             self._lives.close(live)
             raise
@@ -139,7 +140,7 @@ class Keeper:
         while (
             await self._transports.sweep(
                 idle_since_ms=Millis(now_ms - self._limits.idle_ms - late_ms),
-                new_since_ms=Millis(now_ms - self._limits.uninitialized_ms - late_ms),
+                new_since_ms=Millis(now_ms - self._limits.uninitialized_ms),
                 now_ms=now_ms,
                 limit=BATCH,
             )
@@ -188,6 +189,24 @@ class Keeper:
         live.deadline_ms = record.expires_at_ms
         live.kept = _state(live)
         return live
+
+    async def _enter(self, transports: Transports, live: Live) -> None:
+        await transports.open(
+            _record(live, self._clock()),
+            spared=self._lives.keys_of(live.caller),
+            own_max=self._limits.transports_per_principal_max,
+            all_max=self._limits.transports_max,
+        )
+
+    async def _make_room(self) -> None:
+        """Where all places are taken, what is over by now gives its own back. Raises ServerFull for who comes again
+        within a second: the refused must not keep the store busy.
+        """
+        now_ms = self._clock()
+        if self._full_ms is not None and 0 <= now_ms - self._full_ms < FULL_AGAIN_MS:
+            raise ServerFull(limit=self._limits.transports_max)
+        self._full_ms = now_ms
+        await self.sweep()
 
     async def _forget_displaced(self) -> None:
         assert self._transports is not None

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
@@ -19,7 +20,7 @@ from tests.integration.pair import two_servers
 from tests.integration.tools import Words, call, primed, replayed, stream
 
 INTERLEAVINGS = 10_000 if FULL else 1_000
-STEPS = 8
+STEPS = 6
 RENEWED_EVERY = 20
 T = TypeVar("T")
 who = st.integers(0, 1)
@@ -201,6 +202,7 @@ class Interleaving(RuleBasedStateMachine):
             found = await replace(transport, requests=1_000).recall(asking.text, limit=1)
 
 
+@pytest.mark.timeout(3_600)
 def test_whatever_the_order_of_calls_cuts_and_resumes_each_session_hears_its_own_answers_once() -> None:
     with asyncio.Runner() as loop:
         world = Interleaving.world = World(loop)

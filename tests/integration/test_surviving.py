@@ -166,7 +166,7 @@ async def test_what_nobody_comes_back_to_is_forgotten(tmp_path: Path) -> None:
         assert kept(running) == 4
         await running.server.keeper.sweep()
         assert kept(running) == 4
-        moved(running, minutes=15)
+        moved(running, minutes=1)
         await running.server.keeper.sweep()
         assert kept(running) == 3
         moved(running, minutes=50)

@@ -262,6 +262,37 @@ async def test_with_no_room_in_all_nothing_new_is_opened(store: Meddling, clock:
         await Host(store, clock, transports_max=1).open()
 
 
+async def test_what_is_over_gives_its_place_back_when_all_are_taken(store: Meddling, clock: ManualClock):
+    connection = connect()
+    connection.version = "2025-11-25"
+    await Host(store, clock).keeper.open(ANA, connection, None, Millis(0))
+    host = Host(store, clock, transports_max=1)
+    for seconds in (0, 59):
+        clock.advance(seconds=seconds)
+        with pytest.raises(ServerFull):
+            await host.open()
+    clock.advance(seconds=1)
+    await host.open()
+
+
+async def test_who_is_refused_again_and_again_keeps_the_store_from_sweeping_more_than_once_a_second(
+    store: Meddling, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+):
+    await Host(store, clock).open()
+    host, sweeps, sweep = Host(store, clock, transports_max=1), list[int](), store.sweep
+
+    async def counted(**bounds: Any) -> int:
+        sweeps.append(clock())
+        return await sweep(**bounds)
+
+    monkeypatch.setattr(store, "sweep", counted)
+    for milliseconds in (0, 0, 999, 1):
+        clock.advance(seconds=milliseconds / 1000)
+        with pytest.raises(ServerFull):
+            await host.open()
+    assert len(sweeps) == 2
+
+
 async def test_a_use_is_noted_every_few_minutes_for_all_that_are_used(store: Meddling, clock: ManualClock):
     host = Host(store, clock)
     used, listening, idle = [await host.open() for _ in range(3)]
