@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from codesynapse.contracts.requirements import requirement
 from tests.fuzz.playing import play
 from tests.fuzz.targets import TARGETS
 
@@ -13,6 +14,7 @@ EXAMPLES = 50_000 if os.environ.get("CODESYNAPSE_FULL") == "1" else 5_040
 """All targets together."""
 
 
+@requirement("protocol:fuzzed")
 @pytest.mark.parametrize("name", TARGETS)
 def test_whatever_is_drawn_is_answered_or_refused_and_leaves_nothing_behind(name: str) -> None:
     play(name, examples=EXAMPLES // len(TARGETS))
