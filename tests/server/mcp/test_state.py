@@ -114,9 +114,7 @@ def test_a_number_that_nothing_can_hold_is_refused_wherever_it_stands(number: st
     assert raised.value.code == -32602
     later = Raw(bytes(params)[:-1] + f',"requestState":"{STATE}"}}'.encode())
     with pytest.raises(ProtocolError) as raised:
-        opened(
-            SEAL, request_id=RequestId(b"7"), method="tools/call", params=later, identity=ANA, now_ms=Millis(NOW)
-        )
+        opened(SEAL, request_id=RequestId(b"7"), method="tools/call", params=later, identity=ANA, now_ms=Millis(NOW))
     assert raised.value.code == -32602
 
 
