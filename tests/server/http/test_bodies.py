@@ -7,10 +7,12 @@ from contextlib import ExitStack
 
 import pytest
 
-from codesynapse.contracts.errors import BodiesFull
+from codesynapse.contracts.errors import BodiesFull, EventsFull, ServerFull, StoreBusy, Unavailable
 from codesynapse.server.http.requests import BODY_SHARES, SMALL_BODY, Bodies
 from codesynapse.server.limits import Limits
+from codesynapse.server.telemetry import unanswered
 from tests.integration.harness import Person, Product, product
+from tests.integration.logs import logged
 
 ANA, BEN = ("acme", "ana"), ("acme", "ben")
 LARGE = 1024 * 1024
@@ -73,3 +75,11 @@ async def test_bodies_that_never_end_are_refused_beyond_a_share_and_given_back_w
             async with asyncio.timeout(0.3):
                 await again[0].readexactly(1)
         again[1].transport.abort()
+
+
+@pytest.mark.parametrize("error", [BodiesFull(), EventsFull(), ServerFull()])
+def test_what_a_caller_fills_up_is_no_fault_in_the_log(error: Unavailable, monkeypatch: pytest.MonkeyPatch) -> None:
+    with logged(monkeypatch) as text:
+        unanswered("request_unanswered", error)
+        unanswered("request_unanswered", StoreBusy())
+    assert text.getvalue().count("request_unanswered") == 1
