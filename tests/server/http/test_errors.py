@@ -28,7 +28,7 @@ EXPECTED = {
     ],
     429: ["ActiveCapacity", "TooManyCalls", "TooManyTransports"],
     501: ["Unsupported"],
-    503: ["ServerFull", "EventsFull", "StoreBusy", "StoreFault"],
+    503: ["ServerFull", "BodiesFull", "EventsFull", "StoreBusy", "StoreFault"],
 }
 
 
