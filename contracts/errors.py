@@ -7,7 +7,7 @@ arguments decide is a result with `isError`, and one that credentials or headers
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class CodeSynapseError(Exception):
@@ -233,6 +233,28 @@ class ExpiryChanged(Refused):
     code = "expiry_changed"
 
 
+class InputUnavailable(Refused):
+    """This needs an answer from the client, which did not declare that it can be asked."""
+
+    code = "input_unavailable"
+
+    def __init__(self, required: Mapping[str, Any] | None = None) -> None:
+        self.required = dict(required or {})
+        super().__init__(limit=", ".join(self.required) or None)
+
+
+class InputUnanswered(Refused):
+    """The client was asked and did not answer in time, or refused to."""
+
+    code = "input_unanswered"
+
+
+class NotConfirmed(Refused):
+    """The user was asked to confirm this and did not; nothing was changed."""
+
+    code = "not_confirmed"
+
+
 class AlreadyExists(Refused):
     """Something of this name exists already."""
 
@@ -270,6 +292,12 @@ class ServerFull(Unavailable):
     """The server has no room for another transport session; try again later."""
 
     code = "server_full"
+
+
+class BodiesFull(Unavailable):
+    """Too many large request bodies are on their way; send fewer at once, or try again later."""
+
+    code = "bodies_full"
 
 
 class EventsFull(Unavailable):

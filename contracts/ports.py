@@ -29,19 +29,22 @@ from codesynapse.contracts.portable import Item
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.contracts.repository import Candidates, RepositoryChange, RepositoryScope, Slice
 from codesynapse.contracts.scanning import Batch
+from codesynapse.contracts.transports import Transports
 from codesynapse.contracts.vectors import Vector, VectorHit, VectorRecord
 
 
 class Features(Struct, frozen=True, kw_only=True):
     """What a backend offers, known without opening it. A port that is False here is None in its Backend.
 
-    durable: what was committed is there after closing and opening again with the same options.
+    transports: protocol sessions, which only accounts can keep. durable: what was committed is there after closing and
+    opening again with the same options.
     """
 
     session_memory: bool = False
     repository: bool = False
     vectors: bool = False
     accounts: bool = False
+    transports: bool = False
     agents: bool = False
     portable: bool = False
     durable: bool = False
@@ -336,6 +339,7 @@ class Backend(Struct, frozen=True, kw_only=True):
     repository: RepositoryGraph | None = None
     vectors: VectorIndex | None = None
     accounts: Accounts | None = None
+    transports: Transports | None = None
     agents: Agents | None = None
     portable: Portable | None = None
     probe: Callable[[], Awaitable[StoreStatus]] | None = None

@@ -13,6 +13,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Counts, bytes and milliseconds; the defaults are product.md's."""
 
     body_max_bytes: Bytes = 4 * 1024 * 1024
+    bodies_bytes_max: Bytes = 256 * 1024 * 1024
     json_depth_max: Count = 64
     batch_max: Count = 50
     calls_in_flight_max: Count = 64
@@ -32,3 +33,10 @@ class Limits(Struct, frozen=True, kw_only=True):
     connections_max: Count = 12_000
     head_timeout_ms: Duration = 10_000
     body_timeout_ms: Duration = 30_000
+    stream_after_ms: Duration = 2_000
+    input_ms: Duration = 10 * 60 * 1000
+    task_kept_ms: Duration = 60 * 60 * 1000
+    tasks_per_principal_max: Count = 64
+    subscriptions_per_principal_max: Count = 64
+    subscribed_max: Count = 256
+    resource_max_bytes: Bytes = 256 * 1024

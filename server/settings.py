@@ -68,6 +68,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str, Meta(description="Origins of browsers to serve beside loopback's, separated by commas.")
     ] = ""
     body_max_bytes: Annotated[Bytes, Meta(description="Largest request body, in bytes.")] = 4 * 1024 * 1024
+    bodies_bytes_max: Annotated[
+        Bytes, Meta(description="Most bytes of bodies that are being read in all; a principal may send an eighth.")
+    ] = 256 * 1024 * 1024
     json_depth_max: Annotated[Count, Meta(description="Deepest nesting of a request's JSON.")] = 64
     batch_max: Annotated[Count, Meta(description="Most messages in a batch (revision 2025-03-26).")] = 50
     calls_in_flight_max: Annotated[Count, Meta(description="Most tool calls in flight, for a principal.")] = 64
@@ -95,10 +98,32 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 12_000
     head_timeout_ms: Annotated[Duration, Meta(description="How long the head of a request may take.")] = 10_000
     body_timeout_ms: Annotated[Duration, Meta(description="How long the body of a request may stand still.")] = 30_000
+    stream_after_ms: Annotated[
+        Duration, Meta(description="After how long a silent call turns into a stream (revision 2026-07-28).")
+    ] = 2_000
+    input_ms: Annotated[
+        Duration, Meta(description="How long a client may take to answer what a call asks (revision 2026-07-28).")
+    ] = 600_000
+    task_kept_ms: Annotated[Duration, Meta(description="How long a task and its result can be fetched.")] = 3_600_000
+    tasks_per_principal_max: Annotated[Count, Meta(description="Most tasks of a principal, running or kept.")] = 64
+    subscriptions_per_principal_max: Annotated[
+        Count, Meta(description="Most subscriptions of a principal (revision 2026-07-28).")
+    ] = 64
+    subscribed_max: Annotated[Count, Meta(description="Most resources of a subscription.")] = 256
+    resource_max_bytes: Annotated[
+        Bytes, Meta(description="Most bytes of a resource; what does not fit is left out, and said so.")
+    ] = 262_144
     shutdown_ms: Annotated[Duration, Meta(description="How long running calls may take at the end.")] = 5_000
     store_deadline_ms: Annotated[Duration, Meta(description="How long a store may take to answer.")] = 10_000
     bootstrap_key_file: Annotated[
         str, Meta(description="New file, for its owner alone, that the first key goes into instead of being printed.")
+    ] = ""
+    secret_key_file: Annotated[
+        str,
+        Meta(
+            description="File with the secret key of sealed event ids and states, at least 32 bytes; the same for all "
+            "processes. Default: one in the home, made where it is missing."
+        ),
     ] = ""
     api_key: Annotated[str, Meta(description="API key; for `stdio`, `bridge` and `doctor`.")] = ""
     session_id: Annotated[str, Meta(description="The chat session's id; for `stdio` and `bridge`.")] = ""

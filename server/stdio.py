@@ -11,26 +11,31 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from codesynapse.contracts.accounts import Authority
 from codesynapse.contracts.errors import CodeSynapseError, TooManyCalls
-from codesynapse.contracts.identity import Cancellation
+from codesynapse.contracts.identity import Cancellation, Execution
 from codesynapse.server.clock import Clock
+from codesynapse.server.features.calls import Calls
+from codesynapse.server.features.subscriptions import Subscriptions
 from codesynapse.server.limits import Limits
-from codesynapse.server.mcp.catalog import Catalog
-from codesynapse.server.mcp.connection import Cancel, Connection, Effect, Reply, RunTool, ServerInfo
+from codesynapse.server.mcp.connection import Cancel, Connection, Effect, Reply, Run, ServerInfo
+from codesynapse.server.mcp.era import is_modern
 from codesynapse.server.mcp.errors import refusal_bytes
 from codesynapse.server.mcp.lines import LineSplitter, LineTooLong
 from codesynapse.server.mcp.messages import (
     INVALID_REQUEST,
     Message,
     ProtocolError,
+    Request,
     RequestId,
     error_bytes,
     is_batch,
     parse,
     parse_batch,
 )
+from codesynapse.server.modern.lines import ModernLines
+from codesynapse.server.modern.service import Modern
 from codesynapse.server.sessions.registry import Sessions, execution_of
-from codesynapse.server.tools.calls import Calls
 
 T = TypeVar("T")
 CHUNK = 64 * 1024
@@ -53,6 +58,7 @@ class StdioShell:
         toolsets: frozenset[str] | None,
         key: str,
         session_id: str,
+        modern: Modern,
     ) -> None:
         self._sessions = sessions
         self._calls = calls
@@ -61,10 +67,11 @@ class StdioShell:
         self._toolsets = toolsets
         self._key = key
         self._session_id = session_id
-        catalog: Catalog = calls.dispatcher.toolbox.catalog
-        self._connection = Connection(catalog, info)
+        self._connection = Connection(calls.operations.catalog, info)
+        self._subscriptions: Subscriptions | None = None
         self._running: dict[asyncio.Task[None], tuple[RequestId, Cancellation]] = {}
         self._stop = asyncio.Event()
+        self._modern = ModernLines(modern, limits, clock, toolsets, self._authorized)
 
     def stop(self) -> None:
         """Read no more; finish what runs, then end."""
@@ -75,15 +82,21 @@ class StdioShell:
         output = _Output(write_fd, self.stop)
         source = _Input(read_fd)
         splitter = LineSplitter(self._limits.body_max_bytes)
+        self._subscriptions = subscriptions = self._calls.subscriptions(output.write)
+        deafen = self._calls.listen(lambda payload: output.write(payload) if self._connection.initialized else None)
         try:
             while (chunk := await self._unless_stopped(source.read())) is not None:
                 for line in splitter.feed(chunk):
                     if not output.has_room and not await self._unless_stopped(output.room()):
                         break
                     await self._line(line, output)
-            if self._running:
-                await asyncio.wait(set(self._running), timeout=self._limits.shutdown_ms / 1000)
+            self._modern.finish()
+            if running := set(self._running) | self._modern.running:
+                await asyncio.wait(running, timeout=self._limits.shutdown_ms / 1000)
         finally:
+            deafen()
+            subscriptions.close()
+            self._modern.close()
             for task, (_, cancellation) in list(self._running.items()):
                 cancellation.cancel()
                 task.cancel()
@@ -111,9 +124,13 @@ class StdioShell:
             try:
                 if isinstance(item, ProtocolError):
                     raise item
-                await self._carry_out(self._connection.receive(item, self._toolsets), answers)
+                # Both eras for the whole life of the process, by each request's own words (mcp.md, §5 #28).
+                if isinstance(item, Request) and not together and is_modern(item, None):
+                    await self._answer_modern(item, answers)
+                else:
+                    await self._carry_out(self._connection.receive(item, self._toolsets), answers)
             except ProtocolError as error:
-                answers.add(error_bytes(error.request_id, error.code, error.text))
+                answers.add(error_bytes(error.request_id, error.code, error.text, error.data))
         answers.end()
 
     def _messages(self, line: bytes) -> tuple[Sequence[Message | ProtocolError], bool]:
@@ -130,30 +147,51 @@ class StdioShell:
         match effect:
             case Reply():
                 answers.add(effect.payload)
-            case RunTool():
+            case Run():
                 await self._start(effect, answers)
             case Cancel():
                 self._cancel(effect.request_id)
             case _:
                 pass
 
-    async def _start(self, run: RunTool, answers: "_Answers") -> None:
+    async def _answer_modern(self, request: Request, answers: "_Answers") -> None:
+        asked = self._modern.checked(request)
+        if self._modern.static(asked):
+            await self._modern.answer(asked, None, answers.add)
+        elif (execution := await self._execution(request.id, answers)) is not None:
+            work = self._modern.answer(asked, execution, answers.output.write)
+            self._run(request.id, execution.cancellation, work, answers)
+
+    async def _start(self, run: Run, answers: "_Answers") -> None:
         """Check key and session again, then run the call beside the reading."""
+        execution = await self._execution(run.request_id, answers)
+        if execution is not None:
+            assert self._subscriptions is not None
+            out = _Out(answers, self._subscriptions)
+            work = self._calls.run(execution, run, self._connection, out, self._connection.version)
+            self._run(run.request_id, execution.cancellation, work, answers)
+
+    async def _execution(self, request_id: RequestId, answers: "_Answers") -> Execution | None:
+        """The execution of one more call; None where it was refused and is answered."""
         try:
             if len(self._running) >= self._limits.calls_in_flight_max:
                 raise TooManyCalls(limit=self._limits.calls_in_flight_max)
-            authority = await self._sessions.authorize(self._key, self._session_id)
-            if authority.refusal is not None:
-                raise authority.refusal
+            authority = await self._authorized()
         except CodeSynapseError as error:
-            answers.add(refusal_bytes(error, run.request_id))
-            return
+            answers.add(refusal_bytes(error, request_id))
+            return None
         assert authority.binding is not None
-        identity, cancellation = authority.binding.identity, Cancellation()
-        execution = execution_of(authority, identity, cancellation)
-        work = self._calls.run(execution, run, self._connection, _Out(answers), self._connection.version)
+        return execution_of(authority, authority.binding.identity, Cancellation())
+
+    def _run(
+        self,
+        request_id: RequestId,
+        cancellation: Cancellation,
+        work: Coroutine[Any, Any, None],
+        answers: "_Answers",
+    ) -> None:
         task = asyncio.create_task(work)
-        self._running[task] = (run.request_id, cancellation)
+        self._running[task] = (request_id, cancellation)
         answers.begin()
 
         def done(finished: asyncio.Task[None]) -> None:
@@ -162,11 +200,16 @@ class StdioShell:
 
         task.add_done_callback(done)
 
-    async def open(self) -> None:
-        """Bind to the session that the environment names. Raises what the registry says against it."""
+    async def _authorized(self) -> Authority:
+        """What the process's key and session are worth now. Raises what the registry says against them."""
         authority = await self._sessions.authorize(self._key, self._session_id)
         if authority.refusal is not None:
             raise authority.refusal
+        return authority
+
+    async def open(self) -> None:
+        """Bind to the session that the environment names. Raises what the registry says against it."""
+        authority = await self._authorized()
         assert authority.binding is not None
         self._connection.bind(authority.binding.identity)
 
@@ -208,8 +251,11 @@ class _Answers:
 class _Out:
     """A call's messages go straight to standard output, its answer with those to the same line."""
 
-    def __init__(self, answers: _Answers) -> None:
+    asks = True
+
+    def __init__(self, answers: _Answers, subscriptions: Subscriptions) -> None:
         self._answers = answers
+        self.subscriptions = subscriptions
 
     def notify(self, payload: bytes) -> None:
         self._answers.output.write(payload)
@@ -219,6 +265,9 @@ class _Out:
 
     def silence(self, _: RequestId) -> None:
         pass
+
+    def close_stream(self) -> None:
+        pass  # There is one stream, and it stays.
 
 
 class _Input:

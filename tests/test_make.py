@@ -26,8 +26,10 @@ COMMANDS = {
     "test-all": "python -m pytest",
     "contract": f"{SUITE}memory",
     "lint": "lint-imports",
+    "conformance": "python -m tests.conformance",
     "bench-mcp": "python -m benchmarks.mcp_bench",
     "bench-stores": "python -m benchmarks.stores_bench",
+    "fuzz": "python -m tests.fuzz",
     "fuzz-stores": "python -m tests.backends.fuzz",
     "image-test": "python -m pytest tests/docker/image.py",
 }

@@ -15,7 +15,7 @@ from codesynapse.contracts.opening import only, opens
 from codesynapse.contracts.ports import Backend, Features
 
 
-@opens(Features(session_memory=True, repository=True, vectors=True, accounts=True, portable=True))
+@opens(Features(session_memory=True, repository=True, vectors=True, accounts=True, transports=True, portable=True))
 @asynccontextmanager
 async def open_memory(options: Mapping[str, str]) -> AsyncIterator[Backend]:
     """A fresh store that takes no options."""
@@ -23,10 +23,12 @@ async def open_memory(options: Mapping[str, str]) -> AsyncIterator[Backend]:
     shelf: Shelf = {}
     sessions = DictSessionMemory(shelf)
     repository = DictRepositoryGraph()
+    accounts = DictAccounts()
     yield Backend(
         session_memory=sessions,
         repository=repository,
         vectors=DictVectorIndex(shelf, takes=sessions.takes_vectors),
-        accounts=DictAccounts(),
+        accounts=accounts,
+        transports=accounts.transports,
         portable=DictPortable(sessions, repository),
     )

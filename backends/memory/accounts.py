@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 
 from msgspec import structs
 
+from codesynapse.backends.memory.transports import DictTransports
 from codesynapse.contracts.accounts import (
+    ENDING,
     Action,
     AuditRecord,
     Authority,
@@ -61,6 +63,7 @@ class DictAccounts:
         self._bindings: dict[str, Binding] = {}
         self._audit: list[AuditRecord] = []
         self._cleaned: set[str] = set()
+        self.transports = DictTransports()
 
     async def create_organization(self, tenant_id: str, *, now_ms: Millis) -> None:
         require_id(tenant_id, field="organization")
@@ -321,14 +324,15 @@ class DictAccounts:
         target: str | None = None,
         detail: str | None = None,
     ) -> None:
-        self._audit.append(
-            AuditRecord(
-                sequence=len(self._audit) + 1,
-                at_ms=now_ms,
-                action=action,
-                tenant_id=tenant_id,
-                subject_id=subject_id,
-                target=target,
-                detail=detail,
-            )
+        record = AuditRecord(
+            sequence=len(self._audit) + 1,
+            at_ms=now_ms,
+            action=action,
+            tenant_id=tenant_id,
+            subject_id=subject_id,
+            target=target,
+            detail=detail,
         )
+        self._audit.append(record)
+        if action in ENDING:
+            self.transports.end(record)

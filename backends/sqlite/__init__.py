@@ -12,6 +12,7 @@ from codesynapse.backends.sqlite.database import open_database
 from codesynapse.backends.sqlite.graph import SqliteSessionMemory
 from codesynapse.backends.sqlite.portable import SqlitePortable
 from codesynapse.backends.sqlite.repository import SqliteRepositoryGraph
+from codesynapse.backends.sqlite.transports import SqliteTransports
 from codesynapse.backends.sqlite.vectors import SqliteVectorIndex
 from codesynapse.contracts.errors import Invalid
 from codesynapse.contracts.opening import only, opens
@@ -21,7 +22,17 @@ DEADLINE_MS = 10_000
 DEADLINE_MS_MAX = 600_000
 
 
-@opens(Features(session_memory=True, repository=True, vectors=True, accounts=True, portable=True, durable=True))
+@opens(
+    Features(
+        session_memory=True,
+        repository=True,
+        vectors=True,
+        accounts=True,
+        transports=True,
+        portable=True,
+        durable=True,
+    )
+)
 @asynccontextmanager
 async def open_sqlite(options: Mapping[str, str]) -> AsyncIterator[Backend]:
     """A database file, safe between several processes.
@@ -37,6 +48,7 @@ async def open_sqlite(options: Mapping[str, str]) -> AsyncIterator[Backend]:
             repository=SqliteRepositoryGraph(database),
             vectors=SqliteVectorIndex(database),
             accounts=SqliteAccounts(database),
+            transports=SqliteTransports(database),
             portable=SqlitePortable(database),
         )
 

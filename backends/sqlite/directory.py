@@ -2,6 +2,7 @@
 
 import msgspec
 
+from codesynapse.backends.sqlite import transports
 from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.rows import level_of, quotas_of
 from codesynapse.contracts.accounts import Action, KeyRecord, Level
@@ -54,7 +55,8 @@ def note(
     target: str | None = None,
     detail: str | None = None,
 ) -> None:
-    """Write an audit record in the transaction of what it is about."""
+    """Write an audit record in the transaction of what it is about; access that it ends takes its transports along."""
+    transports.end(connection, action, tenant_id, target)
     connection.execute(_NOTE, (now_ms, action.value, tenant_id, subject_id, target, detail))
 
 

@@ -26,6 +26,7 @@ from codesynapse.contracts.suite.test_repository import (
     TestRepositoryQuotas,
 )
 from codesynapse.contracts.suite.test_repository_search import TestCandidates, TestNodes, TestSlices, TestTouching
+from codesynapse.contracts.suite.test_transports import TestTransportCaps, TestTransportEndings, TestTransports
 from codesynapse.contracts.suite.test_vectors import TestForeignHits, TestNearest, TestRemovedVectors
 
 __all__ = [
@@ -69,4 +70,7 @@ __all__ = [
     "TestSnapshots",
     "TestSweep",
     "TestTouching",
+    "TestTransportCaps",
+    "TestTransportEndings",
+    "TestTransports",
 ]

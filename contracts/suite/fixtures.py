@@ -11,7 +11,7 @@ import pytest_asyncio
 from codesynapse.contracts import plugin
 from codesynapse.contracts.ports import Backend
 
-PORTS = ("session_memory", "repository", "vectors", "accounts", "agents", "portable")
+PORTS = ("session_memory", "repository", "vectors", "accounts", "transports", "agents", "portable")
 
 Opening = Callable[..., AbstractAsyncContextManager[Backend]]
 """Opens the backend anew, each time with the same options and those that are given."""

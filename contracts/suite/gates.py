@@ -6,6 +6,7 @@ import pytest_asyncio
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, VectorIndex
 from codesynapse.contracts.suite.organizations import User, new_user
 from codesynapse.contracts.suite.worlds import Chat, Library, new_library, new_scope
+from codesynapse.contracts.transports import Transports
 
 
 def requires(*features: str) -> pytest.MarkDecorator:
@@ -79,3 +80,13 @@ class OnAccounts:
     async def user(self, accounts: Accounts) -> User:
         """A member of a new organisation, with a key."""
         return await new_user(accounts)
+
+
+@requires("transports")
+class OnTransports(OnAccounts):
+    """Tests that speak to the protocol sessions beside the accounts."""
+
+    @pytest.fixture
+    def transports(self, backend: Backend) -> Transports:
+        assert backend.transports is not None
+        return backend.transports

@@ -64,6 +64,14 @@ class TestFeatures:
     async def test_accounts_that_are_not_declared_are_absent(self, backend: Backend) -> None:
         assert backend.accounts is None
 
+    @requires("transports")
+    async def test_declared_transports_are_there(self, backend: Backend) -> None:
+        assert backend.transports is not None
+
+    @without("transports")
+    async def test_transports_that_are_not_declared_are_absent(self, backend: Backend) -> None:
+        assert backend.transports is None
+
     @requires("portable")
     async def test_a_declared_way_to_move_house_is_there(self, backend: Backend) -> None:
         assert backend.portable is not None

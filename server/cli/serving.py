@@ -130,6 +130,7 @@ def _shell(running: Services) -> StdioShell:
     return StdioShell(
         sessions=running.sessions,
         calls=running.calls,
+        modern=running.modern,
         info=running.info,
         limits=running.limits,
         clock=running.clock,

@@ -75,7 +75,7 @@ class Follower:
         while not self._stopped:
             self._wake.clear()
             for event in self._stream.after(position):
-                text += f"id: {self._stream.event_id(event.sequence)}\ndata: {event.payload}\n\n"
+                text += f"id: {self._stream.id_of(event)}\ndata: {event.payload}\n\n"
                 position = event.sequence
             self._sending_since = asyncio.get_running_loop().time()
             if self._stream.finished:
@@ -86,6 +86,9 @@ class Follower:
                 await response.write(text.encode("ascii"))
             self._sending_since, text = None, ""
             await self._wake.wait()
+        if text and not self._live.closed:
+            # Let go before its first event, as a tool may do: without an id the client could not come back.
+            await response.write(text.encode("ascii"))
 
     def _priming(self, position: int) -> str:
         return f"id: {self._stream.event_id(position)}\nretry: {self._limits.sse_retry_ms}\ndata: \n\n"

@@ -3,7 +3,7 @@
 `receive` answers with an effect that the shell carries out; nothing here waits, reads a clock or touches a socket.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -11,17 +11,17 @@ from msgspec import Raw, Struct
 
 from codesynapse.contracts.errors import ExecutionMissing, RebindRefused
 from codesynapse.contracts.identity import Identity
-from codesynapse.server.mcp.catalog import Catalog
+from codesynapse.server.mcp.capabilities import client_capabilities
+from codesynapse.server.mcp.catalog import Catalog, no_method, no_tool
 from codesynapse.server.mcp.messages import (
     INVALID_PARAMS,
     INVALID_REQUEST,
-    METHOD_NOT_FOUND,
     Message,
     Notification,
     ProtocolError,
     Request,
     RequestId,
-    is_object,
+    Response,
     result_bytes,
 )
 
@@ -34,7 +34,19 @@ PRIMED = VERSIONS[:1]
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 # product.md, "Who is refused how": what answers before the protocol session is bound.
-UNBOUND = frozenset({"ping", "logging/setLevel", "tools/list"})
+STATIC = frozenset({"tools/list", "prompts/list", "resources/templates/list"})
+UNBOUND = frozenset({"ping", "logging/setLevel", *STATIC})
+
+# What needs a store, and the capability without which it does not exist.
+RUN = {
+    "tools/call": "tools",
+    "resources/list": "resources",
+    "resources/read": "resources",
+    "resources/subscribe": "resources",
+    "resources/unsubscribe": "resources",
+    "prompts/get": "prompts",
+    "completion/complete": "completions",
+}
 
 
 class Reply(Struct, frozen=True):
@@ -43,13 +55,18 @@ class Reply(Struct, frozen=True):
     payload: bytes
 
 
-class RunTool(Struct, frozen=True):
-    """Run a tool; its answer goes onto a stream."""
+class Run(Struct, frozen=True):
+    """Run a method that needs a store, such as a tool's call; its answer goes onto a stream.
+
+    name: of the tool or the prompt, for logs; the method's where there is none. toolsets: those that are visible.
+    """
 
     request_id: RequestId
+    method: str
+    params: Raw
     name: str
-    arguments: Raw
     progress_token: str | int | None
+    toolsets: frozenset[str] | None = None
 
 
 class Accepted(Struct, frozen=True):
@@ -62,7 +79,7 @@ class Cancel(Struct, frozen=True):
     request_id: RequestId
 
 
-Effect = Reply | RunTool | Accepted | Cancel
+Effect = Reply | Run | Accepted | Cancel
 
 
 class ServerInfo(Struct, frozen=True, kw_only=True):
@@ -84,9 +101,8 @@ class _Meta(Struct):
     progressToken: str | int | None = None
 
 
-class _Call(Struct):
-    name: str
-    arguments: Raw = Raw(b"{}")
+class _Params(Struct):
+    name: Any = None
     _meta: _Meta | None = None
 
 
@@ -98,21 +114,18 @@ class _Cancelled(Struct):
     requestId: Raw
 
 
-class _Page(Struct):
-    cursor: str | None = None
-
-
 _decode_initialize = msgspec.json.Decoder(_Initialize).decode
-_decode_call = msgspec.json.Decoder(_Call).decode
+_decode_params = msgspec.json.Decoder(_Params).decode
 _decode_level = msgspec.json.Decoder(_Level).decode
 _decode_cancelled = msgspec.json.Decoder(_Cancelled).decode
-_decode_page = msgspec.json.Decoder(_Page).decode
 
 
 class Connection:
     """The state of one protocol session.
 
     identity: None until the first request with both execution headers, then fixed for good.
+    capabilities: what the client declared, as far as it decides whether it may be asked.
+    asked: who waits for the client's answers, by the ids of our requests.
     """
 
     def __init__(self, catalog: Catalog, info: ServerInfo) -> None:
@@ -122,6 +135,8 @@ class Connection:
         self.initialized = False
         self.identity: Identity | None = None
         self.log_level = "info"
+        self.capabilities: dict[str, dict[str, Any]] = {}
+        self.asked: dict[RequestId, Callable[[Response], None]] = {}
 
     @property
     def primed(self) -> bool:
@@ -147,9 +162,12 @@ class Connection:
             text = "initialize needs protocolVersion, capabilities and clientInfo."
             raise ProtocolError(INVALID_PARAMS, text, request.id) from None
         self.version = asked.protocolVersion if asked.protocolVersion in VERSIONS else VERSIONS[0]
+        self.capabilities = client_capabilities(asked.capabilities)
+        if self.version == "2025-03-26":  # It knows no elicitation.
+            self.capabilities.pop("elicitation", None)
         result = {
             "protocolVersion": self.version,
-            "capabilities": {"tools": {}, "logging": {}},
+            "capabilities": {**self._catalog.capabilities(), "logging": {}},
             "serverInfo": self._server_info(),
             "instructions": self._info.instructions,
         }
@@ -166,7 +184,10 @@ class Connection:
                 return self._request(message, toolsets)
             case Notification():
                 return self._notification(message)
-            case _:
+            case Response():
+                # A response to nothing of ours, or of another session, is ignored.
+                if (waiting := self.asked.pop(message.id, None)) is not None:
+                    waiting(message)
                 return Accepted()
 
     def logs(self, level: str) -> bool:
@@ -180,20 +201,23 @@ class Connection:
         return info
 
     def _request(self, request: Request, toolsets: frozenset[str] | None) -> Effect:
-        if request.method == "tools/call":
-            return self._call(request, toolsets)
-        if self.identity is None and request.method not in UNBOUND and request.method != "initialize":
+        method = request.method
+        if method in RUN and not self.version:  # Over HTTP there is no session before it.
+            raise ProtocolError(INVALID_REQUEST, "The session is not open: initialize first.", request.id)
+        if self.identity is None and method not in UNBOUND and method != "initialize":
             raise ExecutionMissing
-        match request.method:
+        if method in RUN:
+            return self._run(request, toolsets)
+        if method in STATIC:
+            return Reply(result_bytes(request.id, self._list(request, toolsets)))
+        match method:
             case "ping":
                 return Reply(result_bytes(request.id, {}))
-            case "tools/list":
-                return Reply(result_bytes(request.id, self._list(request, toolsets)))
             case "logging/setLevel":
                 return self._set_level(request)
             case "initialize":
                 return self.open(request)
-        raise ProtocolError(METHOD_NOT_FOUND, "The server has no such method.", request.id)
+        raise _named(no_method(), request)
 
     def _notification(self, notification: Notification) -> Effect:
         if notification.method == "notifications/initialized":
@@ -205,31 +229,27 @@ class Connection:
                 pass  # A malformed cancellation is ignored (mcp.md, L10).
         return Accepted()
 
-    def _call(self, request: Request, toolsets: frozenset[str] | None) -> RunTool:
-        if not self.version:  # Over HTTP there is no session before it.
-            raise ProtocolError(INVALID_REQUEST, "The session is not open: initialize first.", request.id)
-        if self.identity is None:
-            raise ExecutionMissing
+    def _run(self, request: Request, toolsets: frozenset[str] | None) -> Run:
+        if request.method != "tools/call" and RUN[request.method] not in self._catalog.capabilities():
+            raise _named(no_method(), request)
         try:
-            call = _decode_call(request.params)
+            params = _decode_params(request.params)
         except msgspec.DecodeError:
-            text = "tools/call needs a name, and arguments that are an object."
+            text = "The member _meta must be an object, its progressToken a string or an integer."
             raise ProtocolError(INVALID_PARAMS, text, request.id) from None
-        if not self._catalog.shows(call.name, toolsets):
-            raise ProtocolError(INVALID_PARAMS, "The server has no such tool.", request.id)
-        if not is_object(call.arguments):
-            raise ProtocolError(INVALID_PARAMS, "The arguments of a tool must be an object.", request.id)
-        token = call._meta.progressToken if call._meta is not None else None
-        return RunTool(request.id, call.name, call.arguments, token)
+        name = params.name if isinstance(params.name, str) else request.method
+        if request.method == "tools/call" and not self._catalog.shows(name, toolsets):
+            # Told at once, without a stream and without a place among the calls in flight.
+            raise _named(no_tool(), request)
+        token = None if params._meta is None else params._meta.progressToken
+        return Run(request.id, request.method, request.params, name, token, toolsets)
 
-    def _list(self, request: Request, toolsets: frozenset[str] | None) -> dict[str, object]:
+    def _list(self, request: Request, toolsets: frozenset[str] | None) -> dict[str, Any]:
         try:
-            cursor = _decode_page(request.params).cursor
-            tools, following = self._catalog.page(cursor, toolsets)
-        except (msgspec.DecodeError, LookupError):
-            raise ProtocolError(INVALID_PARAMS, "The cursor is not one that this server gave.", request.id) from None
-        listed = [_for_version(tool, self.version) for tool in tools]
-        return {"tools": listed} if following is None else {"tools": listed, "nextCursor": following}
+            result = self._catalog.listing(request.method, request.params, toolsets)
+        except ProtocolError as error:
+            raise _named(error, request) from None
+        return for_version(result, self.version)
 
     def _set_level(self, request: Request) -> Reply:
         try:
@@ -242,13 +262,26 @@ class Connection:
         return Reply(result_bytes(request.id, {}))
 
 
+def _named(error: ProtocolError, request: Request) -> ProtocolError:
+    return ProtocolError(error.code, error.text, request.id, data=error.data)
+
+
 # What a revision does not know yet is not shown to it.
 _YOUNGER = {"2025-03-26": ("title", "outputSchema")}
+_LISTS = ("tools", "prompts", "resources", "resourceTemplates")
 
 
-def _for_version(tool: dict[str, Any], version: str) -> dict[str, Any]:
+def for_version(result: dict[str, Any], version: str) -> dict[str, Any]:
+    """A method's result as a client of this revision may see it: lists without members that came later."""
     younger: Sequence[str] = _YOUNGER.get(version, ())
-    return {key: value for key, value in tool.items() if key not in younger} if younger else tool
+    if not younger:
+        return result
+    return {
+        name: [{key: value for key, value in item.items() if key not in younger} for item in member]
+        if name in _LISTS
+        else member
+        for name, member in result.items()
+    }
 
 
 def has_structured_content(version: str) -> bool:

@@ -21,6 +21,9 @@ PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+RESOURCE_NOT_FOUND = -32002
+"""In the session revisions; in the ones after them it is INVALID_PARAMS."""
 
 
 class Request(Struct, frozen=True):
@@ -39,9 +42,10 @@ class Notification(Struct, frozen=True):
 
 
 class Response(Struct, frozen=True):
-    """A client's answer to a request of ours."""
+    """A client's answer to a request of ours: a result, or an error."""
 
     id: RequestId
+    result: Raw | None = None
 
 
 Message = Request | Notification | Response
@@ -50,14 +54,15 @@ Message = Request | Notification | Response
 class ProtocolError(Exception):
     """A message that is refused by the protocol itself: a JSON-RPC error.
 
-    The text is constant: it never holds what was sent.
+    The text is constant: it never holds what was sent. data: what the error's `data` says, if anything.
     """
 
-    def __init__(self, code: int, text: str, request_id: RequestId = NO_ID) -> None:
+    def __init__(self, code: int, text: str, request_id: RequestId = NO_ID, *, data: object = None) -> None:
         super().__init__(text)
         self.code = code
         self.text = text
         self.request_id = request_id
+        self.data = data
 
 
 class _Envelope(Struct):
@@ -155,7 +160,7 @@ def _message(envelope: _Envelope) -> Message:
     if isinstance(envelope.method, UnsetType):
         answers = isinstance(envelope.result, UnsetType) + isinstance(envelope.error, UnsetType)
         if request_id is not None and answers == 1:
-            return Response(request_id)
+            return Response(request_id, None if isinstance(envelope.result, UnsetType) else envelope.result)
         raise ProtocolError(INVALID_REQUEST, "A message needs a method, or an id with a result or an error.", named)
     try:
         method = _decode_text(envelope.method)
@@ -185,6 +190,12 @@ def error_bytes(request_id: RequestId, code: int, text: str, data: object = None
     if data is not None:
         error["data"] = data
     return ascii_safe(b'{"jsonrpc":"2.0","id":' + request_id + b',"error":' + encode(error) + b"}")
+
+
+def request_bytes(request_id: RequestId, method: str, params: object) -> bytes:
+    """A request of ours."""
+    head = b'{"jsonrpc":"2.0","id":' + request_id + b',"method":' + encode(method)
+    return ascii_safe(head + b',"params":' + encode(params) + b"}")
 
 
 def notification_bytes(method: str, params: object) -> bytes:

@@ -1,7 +1,7 @@
 """From a model's arguments to a checked struct; what is wrong is told by field and limit, never by value."""
 
 import re
-from typing import Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Raw, Struct
@@ -23,6 +23,14 @@ def decode_arguments(raw: Raw | bytes, kind: type[T]) -> T:
         raise invalid(error, kind) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise Invalid(field="arguments", limit="valid JSON in UTF-8 without lone surrogates") from None
+
+
+def decode_object(raw: Raw | bytes) -> dict[str, Any]:
+    """The arguments as a dict, whose members their tool checks itself."""
+    try:
+        return msgspec.json.decode(raw, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise Invalid(field="arguments", limit="an object in valid UTF-8 without lone surrogates") from None
 
 
 def invalid(error: msgspec.ValidationError, kind: type[Struct]) -> Invalid:

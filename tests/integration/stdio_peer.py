@@ -69,6 +69,7 @@ async def shell(running: Product, person: Person, session_id: str) -> AsyncItera
     served = StdioShell(
         sessions=services.sessions,
         calls=services.calls,
+        modern=services.modern,
         info=services.info,
         limits=services.limits,
         clock=services.clock,

@@ -145,6 +145,7 @@ def shell_of(services: Services, *, key: str, session_id: str = "s") -> StdioShe
     return StdioShell(
         sessions=services.sessions,
         calls=services.calls,
+        modern=services.modern,
         info=services.info,
         limits=services.limits,
         clock=services.clock,

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-from codesynapse.backends.sqlite.migrate import APPLICATION_ID, VERSION, prepare, statements
+from codesynapse.backends.sqlite.migrate import APPLICATION_ID, SCRIPTS, VERSION, prepare, statements
 from codesynapse.contracts.errors import StoreFault
 
 Connect = Callable[[], sqlite3.Connection]
@@ -57,6 +58,19 @@ def test_many_who_start_at_once_make_the_schema_once(path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(lambda _: prepare(path, soon()), range(24))) == [None] * 24
     assert figure(path, "user_version") == VERSION
+
+
+def test_a_file_of_an_earlier_release_is_led_on_and_keeps_what_it_holds(path: Path, another: Connect) -> None:
+    path.parent.mkdir()
+    connection = another()
+    for statement in statements(files("codesynapse.backends.sqlite").joinpath(SCRIPTS[0]).read_text("utf-8")):
+        connection.execute(statement)
+    connection.execute("INSERT INTO users (subject_id, created_at_ms) VALUES ('ana', 1)")
+    assert figure(path, "user_version") == 1
+    prepare(path, soon())
+    assert figure(path, "user_version") == VERSION == len(SCRIPTS)
+    assert another().execute("SELECT subject_id FROM users").fetchall() == [("ana",)]
+    assert another().execute("SELECT count(*) FROM transports").fetchall() == [(0,)]
 
 
 def test_a_schema_that_is_newer_than_ours_is_refused_and_left_alone(path: Path, another: Connect) -> None:

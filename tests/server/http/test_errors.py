@@ -20,13 +20,15 @@ EXPECTED = {
     404: ["TransportUnknown", "SessionUnknown", "NotFound"],
     409: [
         *("ExecutionCancelled", "BindingConflict", "RetainedCapacity", "NamespaceClosed", "RevisionConflict"),
-        *("ExpiryChanged", "AlreadyExists"),
+        *("ExpiryChanged", "AlreadyExists", "NotConfirmed"),
     ],
     413: ["BodyTooLarge"],
-    422: ["Invalid", "QuotaExceeded", "SnapshotTooLarge", "SnapshotInvalid"],
+    422: [
+        *("Invalid", "QuotaExceeded", "SnapshotTooLarge", "SnapshotInvalid", "InputUnavailable", "InputUnanswered"),
+    ],
     429: ["ActiveCapacity", "TooManyCalls", "TooManyTransports"],
     501: ["Unsupported"],
-    503: ["ServerFull", "EventsFull", "StoreBusy", "StoreFault"],
+    503: ["ServerFull", "BodiesFull", "EventsFull", "StoreBusy", "StoreFault"],
 }
 
 

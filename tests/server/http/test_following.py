@@ -7,9 +7,11 @@ import json
 
 import pytest
 
+from codesynapse.contracts.identity import Execution
 from codesynapse.server.http.following import Follower
+from codesynapse.server.tools.registry import Tool, ToolContext
 from tests.integration.harness import product
-from tests.integration.tools import HANG_S, asking, call, live_of, primed, register_tools, stream, until
+from tests.integration.tools import HANG_S, Words, asking, call, live_of, primed, register_tools, stream, until
 
 
 async def test_an_event_is_its_id_and_one_line_of_data_with_lf_alone():
@@ -53,6 +55,37 @@ async def test_a_stream_follows_what_comes_after_it_was_opened():
             assert (await events.message())["method"] == "notifications/progress"
             gate.opened.set()
             assert json.loads((await events.rest())[-1][1])["id"] == 1
+
+
+async def test_a_tool_that_lets_its_reader_go_at_once_leaves_it_an_id_to_come_back_with():
+    async with product() as running:
+        gate = register_tools(running.services)
+
+        async def leave(_: Execution, words: Words, context: ToolContext) -> Words:
+            context.close_stream()
+            await gate.wait()
+            return words
+
+        running.services.toolbox.register(
+            Tool(
+                name="leave",
+                title="Leave",
+                description="For tests.",
+                toolset="test",
+                arguments=Words,
+                answer=Words,
+                handler=leave,
+                read_only=True,
+            )
+        )
+        transport = await running.open(await running.person())
+        async with stream(transport, call(1, "leave", text="later")) as events:
+            last = await primed(events)
+            assert await events.rest() == []
+        gate.opened.set()
+        async with stream(transport, **{"Last-Event-ID": last}) as events:
+            await primed(events)
+            assert (await events.message())["result"]["structuredContent"]["text"] == "later"
 
 
 async def test_a_client_that_went_away_is_no_reader_any_more():

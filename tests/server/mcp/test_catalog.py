@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from codesynapse.server.mcp.catalog import PAGE, Catalog, chosen_toolsets
+from codesynapse.server.mcp.catalog import PAGE, Catalog, chosen_toolsets, page
 
 
 def catalog(count: int, toolset: str = "a") -> Catalog:
@@ -28,14 +28,14 @@ def test_a_name_is_registered_once():
 
 @pytest.mark.parametrize("count", [0, 1, PAGE])
 def test_what_fits_on_one_page_has_no_cursor(count: int):
-    tools, cursor = catalog(count).page(None, None)
+    tools, cursor = page("tools", catalog(count).visible(None), None)
     assert (len(tools), cursor) == (count, None)
 
 
 def test_pages_hold_every_tool_once_in_the_order_of_registration():
     filled, cursor, seen = catalog(2 * PAGE + 1), None, []
     for _ in range(3):
-        tools, cursor = filled.page(cursor, None)
+        tools, cursor = page("tools", filled.visible(None), cursor)
         seen += names(tools)
     assert cursor is None
     assert seen == [f"t{number}" for number in range(2 * PAGE + 1)]
@@ -55,6 +55,7 @@ def encoded(text: str) -> str:
         encoded("tools:0"),
         encoded("tools:-1"),
         encoded("tools:150"),
+        encoded("tools:50"),
         encoded("tools:²"),
         encoded("nodes:100"),
         encoded("tools:"),
@@ -64,7 +65,7 @@ def encoded(text: str) -> str:
 )
 def test_a_cursor_that_we_did_not_give_is_refused(cursor: str):
     with pytest.raises(LookupError):
-        catalog(150).page(cursor, None)
+        page("tools", catalog(150).visible(None), cursor)
 
 
 def test_a_hidden_tool_is_neither_listed_nor_known():

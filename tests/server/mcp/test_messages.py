@@ -74,9 +74,11 @@ def test_without_an_id_it_is_a_notification():
     assert isinstance(parse(b'{"jsonrpc":"2.0","method":"m"}', deepest=64), Notification)
 
 
-@pytest.mark.parametrize("member", ['"result":{}', '"error":{"code":1,"message":"x"}'])
-def test_an_id_with_a_result_or_an_error_is_a_response(member: str):
-    assert parse(f'{{"jsonrpc":"2.0","id":"a",{member}}}'.encode(), deepest=64) == Response(RequestId(b'"a"'))
+@pytest.mark.parametrize(
+    ("member", "result"), [('"result":{}', Raw(b"{}")), ('"error":{"code":1,"message":"x"}', None)]
+)
+def test_an_id_with_a_result_or_an_error_is_a_response(member: str, result: Raw | None):
+    assert parse(f'{{"jsonrpc":"2.0","id":"a",{member}}}'.encode(), deepest=64) == Response(RequestId(b'"a"'), result)
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def passes_it_through(function: ast.AST, call: ast.Call) -> bool:
                 if isinstance(each, ast.Assign) and names_in(ast.Tuple(each.targets, ast.Store())) & {"body"}
             ]
             once = [each.id for each in stored].count("body") == 1
-            return once and assigned == ["await self._body(request, SessionBody)"]
+            return once and assigned == ["await self._body(request, _principal(authority.caller), SessionBody)"]
     return False
 
 
@@ -121,7 +121,7 @@ def in_a_function(*lines: str, parameters: str = "self, caller, session_id, requ
     return "\n    ".join([f"async def register({parameters}):", *lines])
 
 
-PARSED = "body = await self._body(request, SessionBody)"
+PARSED = "body = await self._body(request, _principal(authority.caller), SessionBody)"
 
 
 @pytest.mark.parametrize(

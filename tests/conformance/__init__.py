@@ -1,0 +1,1 @@
+"""What others say of the server: the official conformance suite, an auditor, and the clients that people have."""
