@@ -37,6 +37,11 @@ QUOTA_MEANINGS = {
     "tenant_facts_max": "current facts of all sessions",
     "repository_facts_max": "facts of one repository's own memory",
     "repository_entities_max": "entities there",
+    "agent_memories_max": "memories of one agent",
+    "agent_episodes_max": "episodes of one agent",
+    "agent_keys_max": "idempotency keys of one agent that are kept, each for a day",
+    "agents_max": "agents of the organisation",
+    "agent_tasks_max": "writes of all agents that wait in the queue",
 }
 
 WHAT_TO_DO = {
@@ -65,6 +70,8 @@ WHAT_TO_DO = {
     "invalid": "Correct the named field; `limit` says what it may be.",
     "repository_forbidden": "Name a repository that you were granted, or ask for a grant.",
     "grant_insufficient": "Ask for a write grant, or write to session memory.",
+    "agent_forbidden": "Ask its owner or an operator for a grant; under a new name the first `store` makes an agent.",
+    "idempotency_conflict": "Send the same content again, or another key.",
     "quota_exceeded": "Retract what no longer holds, or ask for a higher cap; `field` and `limit` name it.",
     "snapshot_too_large": "Retract facts, shorten sources, or move to repository memory.",
     "namespace_closed": "It was cleared for good: use another repository's namespace, or a new chat.",
@@ -74,12 +81,15 @@ WHAT_TO_DO = {
     "already_exists": "Choose another name.",
     "not_found": "Check the name; lists show what is there.",
     "body_too_large": "Send less at once, or raise `CODESYNAPSE_BODY_MAX_BYTES`.",
+    "too_many_pauses": "Send one `session_key` for the whole conversation; pauses end by themselves within a day.",
     "too_many_calls": "Wait for a call to finish. `Retry-After` says how long.",
     "too_many_transports": "End a transport session with DELETE, or wait for an idle one.",
     "server_full": "Try again after `Retry-After`.",
     "events_full": "Read the answers to their end, or end transport sessions with DELETE; then repeat.",
     "store_busy": "Repeat: nothing was written, or the same call finds it done.",
     "store_fault": "Operators: the log on standard error, then `codesynapse doctor`.",
+    "embedder_down": "Operators: start the embedder, or make it reachable. Memory is untouched.",
+    "embedder_misconfigured": "Operators: correct `CODESYNAPSE_EMBEDDER`, and restart.",
 }
 
 
