@@ -10,6 +10,7 @@ from aiohttp import web
 from msgspec import Struct, field
 
 from codesynapse.backends import features_of, open_backend
+from codesynapse.backends.embedders import open_embedder
 from codesynapse.contracts.accounts import AuditRecord
 from codesynapse.contracts.errors import CodeSynapseError, Invalid, Unavailable
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, StoreStatus, VectorIndex
@@ -17,6 +18,7 @@ from codesynapse.server.clock import Clock, system_clock
 from codesynapse.server.features.calls import Calls
 from codesynapse.server.features.operations import Operations
 from codesynapse.server.features.registry import Features
+from codesynapse.server.hints.state import Hints
 from codesynapse.server.http.api import Api
 from codesynapse.server.http.exchanges import Exchanges
 from codesynapse.server.http.guard import Guard, middleware, plain
@@ -29,6 +31,7 @@ from codesynapse.server.mcp.catalog import chosen_toolsets
 from codesynapse.server.mcp.connection import ServerInfo
 from codesynapse.server.mcp.seal import Seal
 from codesynapse.server.memory.engine import SessionEngine
+from codesynapse.server.memory.models import Models
 from codesynapse.server.memory.recall import Recall
 from codesynapse.server.memory.repository import RepositoryEngine
 from codesynapse.server.modern.listening import Listening
@@ -39,8 +42,11 @@ from codesynapse.server.sessions.registry import Sessions
 from codesynapse.server.settings import Settings, SettingsError, graph_url
 from codesynapse.server.telemetry import Metrics, fault, log
 from codesynapse.server.tools.dispatch import Dispatcher
+from codesynapse.server.tools.gate import Gate
 from codesynapse.server.tools.graph import GraphTools, register_graph_tools
+from codesynapse.server.tools.operating import ContextFile
 from codesynapse.server.tools.registry import Toolbox
+from codesynapse.server.tools.session import SessionTools, register_session_tools
 from codesynapse.server.work.retention import Retention
 
 VERSION = version("codesynapse")
@@ -85,6 +91,8 @@ class Services(Struct, kw_only=True):
     engine: SessionEngine
     repository: RepositoryEngine
     recall: Recall
+    hints: Hints
+    models: Models
     toolbox: Toolbox
     features: Features
     operations: Operations
@@ -186,15 +194,19 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     engine = SessionEngine(ports.session_memory, clock)
     repository = RepositoryEngine(ports.repository, clock, sessions.recheck_writing)
     recall = Recall(engine, repository, clock)
+    embedder = open_embedder(settings.embedder)
+    hints = Hints(embedder=embedder is not None, advisories=settings.degraded_advisory)
     toolbox, metrics = Toolbox(), Metrics()
-    register_graph_tools(toolbox, GraphTools(sessions, engine, repository, recall))
+    register_graph_tools(toolbox, GraphTools(sessions, engine, repository, recall, hints))
+    register_session_tools(toolbox, SessionTools(hints, clock, ContextFile(settings.operating_context), VERSION))
     try:
         toolsets = chosen_toolsets(settings.toolsets.split(","), toolbox.catalog.toolsets)
     except LookupError:
         known = ", ".join(sorted(toolbox.catalog.toolsets))
         raise SettingsError(f"CODESYNAPSE_TOOLSETS: the toolsets are {known}.") from None
     features = Features(toolbox)
-    operations, limits = Operations(features, Dispatcher(toolbox, clock, metrics), clock), limits_of(settings)
+    dispatcher, limits = Dispatcher(toolbox, clock, metrics, Gate(hints.pauses)), limits_of(settings)
+    operations = Operations(features, dispatcher, clock)
     info = ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS)
     return Services(
         settings=settings,
@@ -205,6 +217,8 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
         engine=engine,
         repository=repository,
         recall=recall,
+        hints=hints,
+        models=Models(embedder, hints, clock, settings.store_deadline_ms),
         toolbox=toolbox,
         features=features,
         operations=operations,

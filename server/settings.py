@@ -51,6 +51,16 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     accounts: Annotated[
         str, Meta(description="Accounts: `sqlite` or `memory`; `memory` only beside a graph that is not durable.")
     ] = "sqlite"
+    embedder: Annotated[
+        Literal["auto", "none", "hashing"],
+        Meta(description="What embeds texts: the best that is installed, none, or `hashing`, which knows no meaning."),
+    ] = "auto"
+    degraded_advisory: Annotated[
+        bool, Meta(description="Tell in recall's answers that it is degraded, in full once a session.")
+    ] = True
+    operating_context: Annotated[
+        str, Meta(description="TOML file with what `get_operating_context` answers; none by default.")
+    ] = ""
     toolsets: Annotated[str, Meta(description="Toolsets to show, separated by commas; `all` for every one.")] = "all"
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="How much goes to standard error.")

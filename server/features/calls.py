@@ -32,8 +32,11 @@ from codesynapse.server.tools.registry import Answer, ToolContext, no_progress
 class Out(Protocol):
     """Where a call's messages go: a stream over HTTP, standard output over stdio.
 
-    asks: whether a request of ours would reach the client there.
+    asks: whether a request of ours would reach the client there. shared: whether the process serves others beside it.
     """
+
+    @property
+    def shared(self) -> bool: ...
 
     @property
     def asks(self) -> bool: ...
@@ -87,6 +90,7 @@ class Calls:
             ask=asking.ask,
             close_stream=out.close_stream,
             capabilities=connection.capabilities if out.asks else {},
+            shared=out.shared,
         )
         try:
             payload = await self._payload(execution, run, context, out, version)

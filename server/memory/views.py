@@ -89,15 +89,26 @@ class EdgeView(Struct, kw_only=True):
     predicate: str
 
 
+class AdvisoryView(Struct, kw_only=True):
+    """That recall is degraded. runbook: what to do, in full or in short. advisory_scope: session or process."""
+
+    degraded: bool
+    severity: str
+    reason: str
+    evidence: str
+    runbook: str
+    advisory_scope: str
+
+
 class Upserted(Struct, kw_only=True):
-    """What an upsert did. The counts add up to the triples sent, but for `superseded`."""
+    """What an upsert did. The counts add up to the triples sent, but for `superseded`. revision: null if skipped."""
 
     facts: list[FactView]
     added: int
     unchanged: int
     superseded: int
     retracted: int
-    revision: int
+    revision: int | None
 
 
 class Recalled(Struct, kw_only=True):
@@ -105,7 +116,7 @@ class Recalled(Struct, kw_only=True):
 
     facts: list[FactView]
     revision: int
-    advisory: str | UnsetType = UNSET
+    advisory: AdvisoryView | UnsetType = UNSET
     note: str | UnsetType = UNSET
 
 

@@ -26,9 +26,9 @@ EXPECTED = {
     422: [
         *("Invalid", "QuotaExceeded", "SnapshotTooLarge", "SnapshotInvalid", "InputUnavailable", "InputUnanswered"),
     ],
-    429: ["ActiveCapacity", "TooManyCalls", "TooManyTransports"],
+    429: ["ActiveCapacity", "TooManyPauses", "TooManyCalls", "TooManyTransports"],
     501: ["Unsupported"],
-    503: ["ServerFull", "EventsFull", "StoreBusy", "StoreFault"],
+    503: ["ServerFull", "EventsFull", "StoreBusy", "StoreFault", "EmbedderDown", "EmbedderMisconfigured"],
 }
 
 
