@@ -174,7 +174,7 @@ class AgentMemory(Protocol):
     async def merge(
         self, source: AgentScope, target: AgentScope, *, mode: MergeMode, dry_run: bool, now_ms: Millis
     ) -> TakenIn:
-        """Copy what the target has not yet; MOVE removes what was copied, and leaves locked and colliding ones.
+        """Copy what the target has not yet; MOVE removes what was copied, locked or not, and leaves the rest.
 
         Needs the level read at the source, write for a move. Episodes of one summary in one bucket are equal here. A
         dry run changes nothing and answers alike. Raises Invalid where both are one agent.

@@ -8,6 +8,8 @@ from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.agents import (
     KEY_MAX,
     KEYS_KEPT_MS,
+    KIND_MAX,
+    PAYLOAD_MAX,
     TRIES_MAX,
     AgentScope,
     NewEpisode,
@@ -205,3 +207,9 @@ def admit_record(cap: str, held: int, quotas: Quotas, *, more: int = 1) -> None:
 def after_failure(task: Task) -> bool:
     """Whether a task that failed once more is tried again; if not it is discarded, and counted."""
     return task.tries + 1 < TRIES_MAX
+
+
+def check_task(kind: str, payload: str) -> None:
+    """Raises Invalid for a task that cannot be queued."""
+    require_text(kind, field="kind", maximum=KIND_MAX, minimum=1)
+    require_text(payload, field="payload", maximum=PAYLOAD_MAX)

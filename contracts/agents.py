@@ -6,7 +6,7 @@ lies in buckets of two axes, project and channel; both may be empty, which is th
 
 import hashlib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -29,6 +29,7 @@ ATTACHED_MAX = 8_000
 TERMS_MAX = 4_096
 TERM_MAX = 64
 KEY_MAX = 128
+KIND_MAX = 64
 KEYS_KEPT_MS = DAY_MS
 PAYLOAD_MAX = 1_000_000
 CALIBRATION_MAX = 8_000
@@ -313,3 +314,51 @@ def source_matches(asked: str, held: str) -> bool:
 def content_key(content: str) -> str:
     """What equal contents have in common: 32 hex digits."""
     return hashlib.blake2b(content.encode("utf-8"), digest_size=16).hexdigest()
+
+
+def memory_of(new: NewMemory, *, id: int, agent_id: str, now_ms: Millis) -> Memory:
+    """A memory as it is kept first."""
+    return Memory(
+        id=id,
+        agent_id=agent_id,
+        bucket=new.bucket,
+        content=new.content,
+        message_id=new.message_id,
+        source=new.source,
+        timestamp=new.timestamp,
+        metadata=new.metadata,
+        locked=new.locked,
+        created_at_ms=now_ms,
+        terms=new.terms,
+    )
+
+
+def episode_of(new: NewEpisode, *, id: int, agent_id: str, now_ms: Millis) -> Episode:
+    """An episode as it is kept."""
+    return Episode(
+        id=id,
+        agent_id=agent_id,
+        bucket=new.bucket,
+        summary=new.summary,
+        keywords=new.keywords,
+        start_time=new.start_time,
+        end_time=new.end_time,
+        resolved=new.resolved,
+        created_at_ms=now_ms,
+        terms=new.terms,
+    )
+
+
+def require_content(content: str, terms: Sequence[str]) -> tuple[str, ...]:
+    """The terms of a new content. Raises Invalid, as a NewMemory does."""
+    require_text(content, field="content", maximum=CONTENT_MAX, minimum=1)
+    require_terms(tuple(terms))
+    return tuple(terms)
+
+
+def require_profile(text: str) -> str:
+    """A profile's text. Raises Invalid for one that is blank or too long."""
+    require_text(text, field="profile", maximum=PROFILE_MAX, minimum=1)
+    if not text.strip():
+        raise Invalid(field="profile", limit="not blank")
+    return text

@@ -80,6 +80,10 @@ class TestFeatures:
     async def test_a_way_to_move_house_that_is_not_declared_is_absent(self, backend: Backend) -> None:
         assert backend.portable is None
 
+    @requires("agents")
+    async def test_declared_agent_memory_is_there(self, backend: Backend) -> None:
+        assert backend.agents is not None
+
     @without("agents")
     async def test_agent_memory_that_is_not_declared_is_absent(self, backend: Backend) -> None:
         assert backend.agents is None
