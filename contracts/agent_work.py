@@ -17,7 +17,7 @@ from codesynapse.contracts.agents import (
     require_axis,
     require_text,
 )
-from codesynapse.contracts.errors import AgentForbidden, IdempotencyConflict, QuotaExceeded
+from codesynapse.contracts.errors import AgentForbidden, IdempotencyConflict, Invalid, QuotaExceeded
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.quotas import Quotas
 
@@ -207,6 +207,14 @@ def admit_record(cap: str, held: int, quotas: Quotas, *, more: int = 1) -> None:
 def after_failure(task: Task) -> bool:
     """Whether a task that failed once more is tried again; if not it is discarded, and counted."""
     return task.tries + 1 < TRIES_MAX
+
+
+def check_merge(source: AgentScope, target: AgentScope) -> None:
+    """Raises Invalid where two agents cannot be merged: one and the same, or of different tenants."""
+    if (source.tenant_id, source.agent_id) == (target.tenant_id, target.agent_id):
+        raise Invalid(field="target_agent_id", limit="another agent than the source")
+    if source.principal != target.principal:
+        raise Invalid(field="target_agent_id", limit="an agent of the same organisation, for the same user")
 
 
 def check_task(kind: str, payload: str) -> None:

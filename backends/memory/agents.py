@@ -26,6 +26,7 @@ from codesynapse.contracts.agent_work import (
     Tally,
     Task,
     admit_record,
+    check_merge,
     check_replay,
     check_task,
 )
@@ -46,7 +47,7 @@ from codesynapse.contracts.agents import (
     require_content,
     require_profile,
 )
-from codesynapse.contracts.errors import Invalid, NotFound, Refused, RevisionConflict
+from codesynapse.contracts.errors import NotFound, Refused, RevisionConflict
 from codesynapse.contracts.identity import Millis, require_id
 from codesynapse.contracts.quotas import Quotas
 
@@ -215,10 +216,7 @@ class DictAgents:
     async def merge(
         self, source: AgentScope, target: AgentScope, *, mode: MergeMode, dry_run: bool, now_ms: Millis
     ) -> TakenIn:
-        if (source.tenant_id, source.agent_id) == (target.tenant_id, target.agent_id):
-            raise Invalid(field="target_agent_id", limit="another agent than the source")
-        if source.tenant_id != target.tenant_id:
-            raise Invalid(field="target_agent_id", limit="an agent of the same organisation")
+        check_merge(source, target)
         move, tenant = mode is MergeMode.MOVE, self._tenant(source.tenant_id)
         given = self._tenant(source.tenant_id).agent(source, Level.WRITE if move else Level.READ)
         with tenant.whole(dry_run=dry_run):
