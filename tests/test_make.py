@@ -30,6 +30,7 @@ COMMANDS = {
     "bench-mcp": "python -m benchmarks.mcp_bench",
     "bench-stores": "python -m benchmarks.stores_bench",
     "fuzz-stores": "python -m tests.backends.fuzz",
+    "mutate": "python -m tests.mutations",
     "image-test": "python -m pytest tests/docker/image.py",
 }
 

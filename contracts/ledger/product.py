@@ -166,13 +166,20 @@ ROWS: tuple[Requirement, ...] = (
         id="hints:principal",
         promise="The same key declared in two organisations, or by two users of one, means two buckets.",
         source="decision 1",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_pauses.py::test_a_pause_never_leaves_its_tenant_and_subject",
+            "tests/server/hints/test_session_key.py::test_a_bucket_lies_inside_its_tenant_and_subject",
+            "tests/integration/test_session_key.py::test_two_clients_of_one_server_do_not_silence_one_another_nor_two_organisations",
+        ),
     ),
     Requirement(
         id="hints:principal:keyless",
         promise="A keyless pause reaches only the keyless callers of the same principal.",
         source="decision 1",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_pauses.py::test_a_pause_never_leaves_its_tenant_and_subject",
+            "tests/integration/test_session_key.py::test_two_clients_of_one_server_do_not_silence_one_another_nor_two_organisations",
+        ),
     ),
     Requirement(
         id="hints:pauses:principal-cap",
@@ -180,19 +187,29 @@ ROWS: tuple[Requirement, ...] = (
             "Past 256 pauses a principal loses its own nearest to its end, and the answer says `evicted_nearest: true`."
         ),
         source="decision 2",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/tools/test_session.py::test_the_pause_that_evicted_another_says_so_and_no_other_does",
+            "tests/server/hints/test_pauses.py::test_at_a_principals_cap_the_pause_nearest_to_its_end_goes_and_the_answer_says_so",
+        ),
     ),
     Requirement(
         id="hints:pauses:process-cap",
         promise="At 4,096 pauses in the process a further one is refused, and no other principal loses any.",
         source="decision 2",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_pauses.py::test_a_full_process_refuses_and_takes_no_pause_from_anybody",
+            "tests/server/hints/test_pauses.py::test_the_caps_are_those_of_the_product",
+        ),
     ),
     Requirement(
         id="hints:told-caps",
         promise="Told keys are capped at 256 a principal and 4,096 in all, the oldest leaving first.",
         source="decision 2",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_advisories.py::test_the_caps_are_those_of_the_product",
+            "tests/server/hints/test_advisories.py::test_a_client_that_rotates_keys_grows_the_map_to_its_cap_only",
+            "tests/server/hints/test_advisories.py::test_where_all_is_full_the_oldest_of_all_goes",
+        ),
     ),
     Requirement(
         id="hints:key:length",
@@ -200,19 +217,29 @@ ROWS: tuple[Requirement, ...] = (
             "A session key over 256 characters, counted before the strip, is refused, and each schema states the limit."
         ),
         source="decision 3",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_session_key.py::test_a_key_has_256_characters_at_most_counted_before_the_blanks_go",
+            "tests/server/tools/test_session.py::test_a_key_that_is_too_long_is_a_clear_error",
+            "tests/server/tools/test_gate.py::test_the_schema_of_every_keyed_tool_states_the_limit_and_draws_the_line",
+        ),
     ),
     Requirement(
         id="hints:flags-resolved",
         promise="Honesty flags follow the resolved key: a key of whitespace counts as undeclared.",
         source="decision 5",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_findings.py::test_a_keyless_remote_caller_reads_that_identity_is_shared_whatever_blanks_it_sends",
+            "tests/server/tools/test_session.py::test_the_findings_own_up_to_a_shared_identity_over_http_and_never_over_stdio",
+        ),
     ),
     Requirement(
         id="hints:graph:now",
         promise="`upsert_graph_triples` obeys the pause and `recall_context` the advisory of the declared key.",
         source="decision 6",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/tools/test_gate.py::test_every_gated_tool_of_the_graph_answers_skipped_with_the_keys_of_its_success_and_its_schema",
+            "tests/integration/test_session_key.py::test_during_an_outage_each_caller_is_told_what_the_table_says_and_again_at_the_next",
+        ),
     ),
     Requirement(
         id="hints:graph:later",
@@ -224,7 +251,10 @@ ROWS: tuple[Requirement, ...] = (
         id="hints:validate-first",
         promise="Invalid input gets its own error although the caller is paused.",
         source="decision 7",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/tools/test_gate.py::test_what_the_tool_would_refuse_is_refused_even_while_paused",
+            "tests/server/tools/test_gate.py::test_wrong_arguments_are_refused_with_their_error_even_while_paused",
+        ),
     ),
     Requirement(
         id="ranking:default",
@@ -263,7 +293,7 @@ ROWS: tuple[Requirement, ...] = (
         id="hints:only-pauses",
         promise="Only the pause module holds pause state.",
         source="decision 10",
-        to_come="Agent memory and the declared session key",
+        tests=("tests/server/hints/test_pauses.py::test_no_other_module_holds_a_pause",),
     ),
     Requirement(
         id="hints:ttl-table",
@@ -272,7 +302,10 @@ ROWS: tuple[Requirement, ...] = (
             "named."
         ),
         source="decision 10",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_pauses.py::test_a_ttl_that_is_no_integer_in_bounds_is_refused_by_name_and_bounds",
+            "tests/integration/test_session_key.py::test_a_ttl_and_a_key_out_of_bounds_are_refused_by_name",
+        ),
     ),
     Requirement(
         id="order:recall-context",
@@ -905,7 +938,7 @@ ROWS: tuple[Requirement, ...] = (
         id="settings:operating-context",
         promise="`get_operating_context` reads the file that the operator's setting names.",
         source="product.md, Settings",
-        to_come="Agent memory and the declared session key",
+        tests=("tests/integration/test_session_key.py::test_the_operators_file_is_what_get_operating_context_reads",),
     ),
     Requirement(
         id="limits:body",

@@ -211,6 +211,16 @@ async def test_a_silenced_notice_is_never_told():
         assert await notice(caller(await running.open(await running.person())), "A") is None
 
 
+async def test_the_operators_file_is_what_get_operating_context_reads(tmp_path: Path):
+    file = tmp_path / "context.toml"
+    file.write_text('summary = "Be brief."\n[sections]\nstyle = "Short facts."\n')
+    async with product(operating_context=str(file)) as running:
+        call = caller(await running.open(await running.person()))
+        assert (await call("get_operating_context"))["sections"] == ["style"]
+        assert (await call("get_operating_context", section="style"))["text"] == "Short facts."
+        assert (await call("get_operating_context", section="other"))["field"] == "section"
+
+
 async def test_a_key_reaches_no_database_no_log_and_no_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with logged(monkeypatch) as text:
         async with product(store="sqlite", home=tmp_path, log_level="debug") as running:

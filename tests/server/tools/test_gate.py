@@ -12,9 +12,10 @@ from msgspec import UNSET, Raw, Struct, UnsetType, structs
 
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.identity import Execution
-from codesynapse.server.hints.gated import EXEMPT, GATED, KEYED, OWN_TOOLSETS
+from codesynapse.server.hints.gated import EXEMPT, FINDINGS_TOOL, GATED, KEYED, OWN_TOOLSETS, RECALL_TOOLS
 from codesynapse.server.hints.pauses import Pauses
 from codesynapse.server.hints.session_key import bucket_of
+from codesynapse.server.hints.texts import FINDINGS, FULL, SHORT
 from codesynapse.server.telemetry import Metrics
 from codesynapse.server.tools.dispatch import Dispatcher
 from codesynapse.server.tools.gate import Gate
@@ -220,6 +221,17 @@ async def test_the_registry_agrees_with_the_table_tool_by_tool():
         if not tool["annotations"]["readOnlyHint"]:
             assert tool["name"] in GATED.keys() | EXEMPT
     assert {"graph", "memory", "session", "maintenance"} == OWN_TOOLSETS
+
+
+async def test_the_schema_of_every_keyed_tool_states_the_limit_and_draws_the_line():
+    for tool in await listed_tools():
+        key = tool["inputSchema"]["properties"].get("session_key")
+        if key is not None:
+            (text,) = [each for each in key.get("anyOf", [key]) if each["type"] == "string"]
+            assert text["maxLength"] == 256
+            full = tool["name"] in RECALL_TOOLS
+            expected = FINDINGS if tool["name"] == FINDINGS_TOOL else FULL if full else SHORT
+            assert text["description"] == expected
 
 
 def graph_dispatcher(here: World, pauses: Pauses) -> Dispatcher:
