@@ -34,6 +34,8 @@ _EPISODE_POSTINGS = (
     "SELECT rowid FROM agent_episode_index WHERE agent_episode_index MATCH ? ORDER BY rowid DESC LIMIT ?"
 )
 
+# A plus keeps the planner off an index: places and ids are few, and of an agent's newest few are wanted.
+
 # The two axes and the source, as `Reach` and `source_matches` say.
 _AXES = """
     (:all_projects OR project_id IN ('', :project)) AND (:all_channels OR channel IN ('', :channel))
@@ -43,19 +45,19 @@ _SOURCE = """
 """
 _MEMORIES_WITHIN = f"""
 SELECT place FROM agent_memories
-WHERE tenant_id = :tenant AND place IN (SELECT value FROM json_each(:places)) AND {_AXES} {_SOURCE}
+WHERE +tenant_id = :tenant AND place IN (SELECT value FROM json_each(:places)) AND {_AXES} {_SOURCE}
 """
 _EPISODES_WITHIN = f"""
 SELECT place FROM agent_episodes
-WHERE tenant_id = :tenant AND place IN (SELECT value FROM json_each(:places)) AND {_AXES}
+WHERE +tenant_id = :tenant AND place IN (SELECT value FROM json_each(:places)) AND {_AXES}
 """
 _MEMORY_CANDIDATES = """
 SELECT place, id, created_at_ms, terms FROM agent_memories
-WHERE tenant_id = ? AND agent = ? AND place IN (SELECT value FROM json_each(?))
+WHERE +tenant_id = ? AND +agent = ? AND place IN (SELECT value FROM json_each(?))
 """
 _EPISODE_CANDIDATES = """
 SELECT place, id, created_at_ms, terms FROM agent_episodes
-WHERE tenant_id = ? AND agent = ? AND place IN (SELECT value FROM json_each(?))
+WHERE +tenant_id = ? AND +agent = ? AND place IN (SELECT value FROM json_each(?))
 """
 
 _MEMORY = """
@@ -68,14 +70,13 @@ SELECT agent_id, e.id, project_id, channel, created_at_ms, resolved, e.terms, st
 FROM agent_episodes AS e JOIN agents AS a ON a.id = e.agent
 """
 _MEMORIES = f"""
-{_MEMORY} WHERE m.tenant_id = :tenant AND m.agent IN (SELECT value FROM json_each(:agents)) AND {_AXES} {_SOURCE}
+{_MEMORY} WHERE +m.tenant_id = :tenant AND m.agent = :agent AND {_AXES} {_SOURCE}
 ORDER BY created_at_ms DESC, m.id DESC LIMIT :limit
 """
 _EPISODES = f"""
-{_EPISODE} WHERE e.tenant_id = :tenant AND e.agent IN (SELECT value FROM json_each(:agents)) AND {_AXES}
+{_EPISODE} WHERE +e.tenant_id = :tenant AND e.agent = :agent AND {_AXES}
 ORDER BY created_at_ms DESC, e.id DESC LIMIT :limit
 """
-# The plus keeps the planner off the index of agents: ids are few.
 _MEMORIES_BY_ID = f"""
 {_MEMORY} WHERE m.tenant_id = ? AND +m.agent = ? AND m.id IN (SELECT value FROM json_each(?))
 """
@@ -175,13 +176,22 @@ def contents(connection: Connection, held: Held, refs: Sequence[tuple[Kind, int]
 
 def memories(connection: Connection, sight: Sight, reach: Reach, source_id: str, limit: int) -> list[Memory]:
     """The newest memories within reach."""
-    asked = {**_listed(connection, sight, reach, limit), **_source(source_id)}
-    return [memory_of_row(row) for row in connection.execute(_MEMORIES, asked)]
+    asked = {**_bounds(reach), **_source(source_id), "tenant": sight.tenant_id, "limit": max(limit, 0)}
+    found: list[Memory] = []
+    for agent in agent_access.seen(connection, sight, Level.READ):
+        found += [memory_of_row(row) for row in connection.execute(_MEMORIES, {**asked, "agent": agent})]
+        found = sorted(found, key=_newest)[: max(limit, 0)]
+    return found
 
 
 def episodes(connection: Connection, sight: Sight, reach: Reach, limit: int) -> list[Episode]:
     """The newest episodes within reach."""
-    return [episode_of_row(row) for row in connection.execute(_EPISODES, _listed(connection, sight, reach, limit))]
+    asked = {**_bounds(reach), "tenant": sight.tenant_id, "limit": max(limit, 0)}
+    found: list[Episode] = []
+    for agent in agent_access.seen(connection, sight, Level.READ):
+        found += [episode_of_row(row) for row in connection.execute(_EPISODES, {**asked, "agent": agent})]
+        found = sorted(found, key=_newest)[: max(limit, 0)]
+    return found
 
 
 def scan(connection: Connection, held: Held, after: int, limit: int) -> list[Memory | Episode]:
@@ -216,9 +226,8 @@ def readable(connection: Connection, scope: AgentScope) -> Held:
     return agent_access.agent(connection, scope, Level.READ)
 
 
-def _listed(connection: Connection, sight: Sight, reach: Reach, limit: int) -> dict[str, Any]:
-    agents = agent_access.numbers(agent_access.seen(connection, sight, Level.READ))
-    return {**_bounds(reach), "tenant": sight.tenant_id, "agents": agents, "limit": max(limit, 0)}
+def _newest(record: Memory | Episode) -> tuple[int, int]:
+    return (-record.created_at_ms, -record.id)
 
 
 def _bounds(reach: Reach) -> dict[str, Any]:
