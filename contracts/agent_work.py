@@ -47,7 +47,7 @@ class Kept(Struct, frozen=True, kw_only=True):
     replayed: bool = False
 
 
-class Outcome(StrEnum):
+class Verdict(StrEnum):
     """What became of a change by id. Missing: not there, or not for this caller to change."""
 
     DONE = "done"
@@ -60,12 +60,12 @@ class Outcome(StrEnum):
 class Changed(Struct, frozen=True, kw_only=True):
     """The result of a change by id. holder: of DUPLICATE, the memory of this bucket that holds the text already."""
 
-    outcome: Outcome
+    verdict: Verdict
     holder: int | None = None
 
     @property
     def done(self) -> bool:
-        return self.outcome is Outcome.DONE
+        return self.verdict is Verdict.DONE
 
 
 class Tally(Struct, frozen=True, kw_only=True):

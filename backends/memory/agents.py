@@ -17,7 +17,6 @@ from codesynapse.contracts.agent_work import (
     Kept,
     MergeMode,
     Once,
-    Outcome,
     ProfileRecord,
     QueueStatus,
     Record,
@@ -25,6 +24,7 @@ from codesynapse.contracts.agent_work import (
     TakenIn,
     Tally,
     Task,
+    Verdict,
     admit_record,
     check_merge,
     check_replay,
@@ -109,44 +109,44 @@ class DictAgents:
     ) -> Changed:
         found, terms = self._memory(sight, memory_id), require_content(content, terms)
         if found is None:
-            return Changed(outcome=Outcome.MISSING)
+            return Changed(verdict=Verdict.MISSING)
         agent, memory = found
         if memory.locked:
-            return Changed(outcome=Outcome.LOCKED)
+            return Changed(verdict=Verdict.LOCKED)
         if read_revision not in (None, memory.revision):
-            return Changed(outcome=Outcome.STALE)
+            return Changed(verdict=Verdict.STALE)
         if memory.content == content:
-            return Changed(outcome=Outcome.DONE)
+            return Changed(verdict=Verdict.DONE)
         holder = agent.of_content(memory.bucket, content)
         if holder is not None:
-            return Changed(outcome=Outcome.DUPLICATE, holder=holder.id)
+            return Changed(verdict=Verdict.DUPLICATE, holder=holder.id)
         agent.add(structs.replace(memory, content=content, terms=terms, revision=memory.revision + 1))
-        return Changed(outcome=Outcome.DONE)
+        return Changed(verdict=Verdict.DONE)
 
     async def set_locked(self, sight: Sight, *, memory_id: int, locked: bool, now_ms: Millis) -> Changed:
         found = self._memory(sight, memory_id)
         if found is None:
-            return Changed(outcome=Outcome.MISSING)
+            return Changed(verdict=Verdict.MISSING)
         agent, memory = found
         agent.memories[memory_id] = structs.replace(memory, locked=locked)
-        return Changed(outcome=Outcome.DONE)
+        return Changed(verdict=Verdict.DONE)
 
     async def delete_memory(self, sight: Sight, *, memory_id: int, now_ms: Millis) -> Changed:
         found = self._memory(sight, memory_id)
         if found is None:
-            return Changed(outcome=Outcome.MISSING)
+            return Changed(verdict=Verdict.MISSING)
         agent, memory = found
         if memory.locked:
-            return Changed(outcome=Outcome.LOCKED)
+            return Changed(verdict=Verdict.LOCKED)
         agent.drop(memory_id)
-        return Changed(outcome=Outcome.DONE)
+        return Changed(verdict=Verdict.DONE)
 
     async def delete_episode(self, sight: Sight, *, episode_id: int, now_ms: Millis) -> Changed:
         for agent in self._tenant(sight.tenant_id).seen(sight, Level.WRITE):
             if episode_id in agent.episodes:
                 agent.drop(episode_id)
-                return Changed(outcome=Outcome.DONE)
-        return Changed(outcome=Outcome.MISSING)
+                return Changed(verdict=Verdict.DONE)
+        return Changed(verdict=Verdict.MISSING)
 
     async def set_profile(self, scope: AgentScope, text: str, *, now_ms: Millis) -> None:
         require_profile(text)

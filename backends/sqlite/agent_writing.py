@@ -11,7 +11,7 @@ from codesynapse.backends.sqlite.agent_rows import episode_row, memory_row, term
 from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.faults import decoding
 from codesynapse.contracts.accounts import Level
-from codesynapse.contracts.agent_work import Changed, Kept, Once, Outcome, admit_record, check_replay
+from codesynapse.contracts.agent_work import Changed, Kept, Once, Verdict, admit_record, check_replay
 from codesynapse.contracts.agents import (
     AgentScope,
     Bucket,
@@ -80,8 +80,8 @@ ON CONFLICT (agent, key) DO UPDATE
 SET digest = excluded.digest, made_at_ms = excluded.made_at_ms, answer = excluded.answer
 """
 
-_DONE, _MISSING = Changed(outcome=Outcome.DONE), Changed(outcome=Outcome.MISSING)
-_LOCKED, _STALE = Changed(outcome=Outcome.LOCKED), Changed(outcome=Outcome.STALE)
+_DONE, _MISSING = Changed(verdict=Verdict.DONE), Changed(verdict=Verdict.MISSING)
+_LOCKED, _STALE = Changed(verdict=Verdict.LOCKED), Changed(verdict=Verdict.STALE)
 _answer = decoding(msgspec.json.Decoder(Kept).decode)
 
 
@@ -178,7 +178,7 @@ def update(
     bucket = Bucket(project_id=project_id, channel=channel)
     holder = of_content(connection, sight.tenant_id, agent, key, bucket)
     if holder is not None:
-        return Changed(outcome=Outcome.DUPLICATE, holder=holder[0])
+        return Changed(verdict=Verdict.DUPLICATE, holder=holder[0])
     values = (content, key, terms_text(terms), len(terms), sight.tenant_id, place)
     if not connection.execute(_UPDATE, values).rowcount:
         return _LOCKED

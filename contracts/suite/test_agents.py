@@ -7,7 +7,7 @@ import pytest
 
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.agent_port import AgentMemory
-from codesynapse.contracts.agent_work import Changed, Kept, Outcome
+from codesynapse.contracts.agent_work import Changed, Kept, Verdict
 from codesynapse.contracts.agents import (
     EVERYWHERE,
     AgentGrant,
@@ -28,8 +28,8 @@ from codesynapse.contracts.suite.worlds import NOW, later, settled, unique
 
 __all__ = ["TestAgentGrants", "TestAgentSettings", "TestMemories"]
 
-DONE = Changed(outcome=Outcome.DONE)
-MISSING = Changed(outcome=Outcome.MISSING)
+DONE = Changed(verdict=Verdict.DONE)
+MISSING = Changed(verdict=Verdict.MISSING)
 
 
 class TestAgentGrants(OnAgents):
@@ -202,12 +202,12 @@ class TestMemories(OnAgents):
     async def test_an_update_of_what_has_changed_meanwhile_is_stale(self, keeper: Keeper) -> None:
         (one,) = await keeper.keep("tea")
         assert await keeper.update(one, "milk", read_revision=1) == DONE
-        assert await keeper.update(one, "juice", read_revision=1) == Changed(outcome=Outcome.STALE)
+        assert await keeper.update(one, "juice", read_revision=1) == Changed(verdict=Verdict.STALE)
         assert await keeper.contents() == ["milk"]
 
     async def test_a_text_that_another_memory_holds_is_refused_with_its_holder(self, keeper: Keeper) -> None:
         one, two = await keeper.keep("tea", "milk")
-        assert await keeper.update(two, "tea") == Changed(outcome=Outcome.DUPLICATE, holder=one)
+        assert await keeper.update(two, "tea") == Changed(verdict=Verdict.DUPLICATE, holder=one)
         assert await keeper.contents() == ["milk", "tea"]
 
     async def test_a_change_by_id_reaches_own_agents_without_naming_one(self, keeper: Keeper) -> None:

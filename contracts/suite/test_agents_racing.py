@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from codesynapse.contracts.agent_work import Changed, Kept, Outcome
+from codesynapse.contracts.agent_work import Changed, Kept, Verdict
 from codesynapse.contracts.agents import Memory
 from codesynapse.contracts.suite.gates import OnAgents
 from codesynapse.contracts.suite.keepers import Keeper
@@ -12,9 +12,9 @@ from codesynapse.contracts.suite.worlds import unique
 
 __all__ = ["TestDuplicates", "TestLocks"]
 
-DONE = Changed(outcome=Outcome.DONE)
-MISSING = Changed(outcome=Outcome.MISSING)
-LOCKED = Changed(outcome=Outcome.LOCKED)
+DONE = Changed(verdict=Verdict.DONE)
+MISSING = Changed(verdict=Verdict.MISSING)
+LOCKED = Changed(verdict=Verdict.LOCKED)
 
 
 class TestDuplicates(OnAgents):
