@@ -119,11 +119,13 @@ def _reindex(connection: Connection, held: Held, memories: _Rows, episodes: _Row
     """Write these into the index anew. A part that was there goes first, so that none is there twice."""
     for place, terms in memories:
         there = [each for each in set(terms.split()) if place in _found(connection, held, {}, each, episode=False)]
-        connection.execute(_FORGET_MEMORY, (place, tokens(held.salt, there)))
+        if there:
+            connection.execute(_FORGET_MEMORY, (place, tokens(held.salt, there)))
         connection.execute(_INDEX_MEMORY, (place, tokens(held.salt, terms.split())))
     for place, terms in episodes:
         there = [each for each in set(terms.split()) if place in _found(connection, held, {}, each, episode=True)]
-        connection.execute(_FORGET_EPISODE, (place, tokens(held.salt, there)))
+        if there:
+            connection.execute(_FORGET_EPISODE, (place, tokens(held.salt, there)))
         connection.execute(_INDEX_EPISODE, (place, tokens(held.salt, terms.split())))
 
 
