@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from codesynapse.backends import features_of, open_backend
 from codesynapse.backends.embedders import open_embedder
 from codesynapse.contracts.accounts import AuditRecord
+from codesynapse.contracts.agent_port import AgentMemory
 from codesynapse.contracts.errors import CodeSynapseError, Invalid, Unavailable
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, StoreStatus, VectorIndex
 from codesynapse.server.clock import Clock, system_clock
@@ -76,6 +77,7 @@ class Ports(Struct, kw_only=True):
     session_memory: SessionMemory
     repository: RepositoryGraph
     vectors: VectorIndex | None
+    agents: AgentMemory | None = None
     probe: Callable[[], Awaitable[StoreStatus]] | None = None
     secret: SecretKey = field(default_factory=SecretKey.fresh)
 
@@ -129,6 +131,7 @@ async def open_ports(settings: Settings) -> AsyncIterator[Ports]:
             session_memory=graph.session_memory,
             repository=graph.repository,
             vectors=graph.vectors,
+            agents=accounts.agents,
             probe=graph.probe,
             secret=await asyncio.to_thread(secret_key, settings),
         )
@@ -198,7 +201,7 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     hints = Hints(embedder=embedder is not None, advisories=settings.degraded_advisory)
     toolbox, metrics = Toolbox(), Metrics()
     register_graph_tools(toolbox, GraphTools(sessions, engine, repository, recall, hints))
-    register_session_tools(toolbox, SessionTools(hints, clock, ContextFile(settings.operating_context), VERSION))
+    register_session_tools(toolbox, _session_tools(settings, ports, hints, clock))
     try:
         toolsets = chosen_toolsets(settings.toolsets.split(","), toolbox.catalog.toolsets)
     except LookupError:
@@ -229,6 +232,10 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
         info=info,
         toolsets=toolsets,
     )
+
+
+def _session_tools(settings: Settings, ports: Ports, hints: Hints, clock: Clock) -> SessionTools:
+    return SessionTools(hints, clock, ContextFile(settings.operating_context), VERSION, ports.agents)
 
 
 class Server:

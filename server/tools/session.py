@@ -6,6 +6,8 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
+from codesynapse.contracts.agent_port import AgentMemory
+from codesynapse.contracts.agents import TRIES_MAX, Principal
 from codesynapse.contracts.errors import CodeSynapseError
 from codesynapse.contracts.identity import Execution
 from codesynapse.server.clock import Clock, rfc3339
@@ -108,6 +110,19 @@ class Status(Struct, kw_only=True):
     scope: str
 
 
+class QueueArguments(Struct, forbid_unknown_fields=True, kw_only=True):
+    """`get_queue_status` has no arguments."""
+
+
+class Queue(Struct, kw_only=True):
+    """Writes that wait, of agents that the caller may read. discarded: given up after max_retries failures."""
+
+    enabled: bool
+    pending: int
+    discarded: int
+    max_retries: int
+
+
 Probe = Callable[[Execution, int], Awaitable[Sequence[Finding]]]
 """Looks for one kind of finding in what the caller may read; at most so many. It writes nothing."""
 
@@ -115,11 +130,14 @@ Probe = Callable[[Execution, int], Awaitable[Sequence[Finding]]]
 class SessionTools:
     """The handlers. One reading of the clock a call: a pause cannot end between two halves of one answer."""
 
-    def __init__(self, hints: Hints, clock: Clock, context: ContextFile, version: str) -> None:
+    def __init__(
+        self, hints: Hints, clock: Clock, context: ContextFile, version: str, agents: AgentMemory | None = None
+    ) -> None:
         self._hints = hints
         self._clock = clock
         self._context = context
         self._version = version
+        self._agents = agents
         self.probes: dict[str, Probe] = {"embedder": self._embedder}
 
     async def pause(self, execution: Execution, arguments: PauseArguments, _: ToolContext) -> Paused:
@@ -165,6 +183,15 @@ class SessionTools:
             server_version=self._version,
         )
 
+    async def queue(self, execution: Execution, _: QueueArguments, __: ToolContext) -> Queue:
+        """What other tenants, and agents without a grant, have queued is not counted."""
+        if self._agents is None:
+            return Queue(enabled=False, pending=0, discarded=0, max_retries=TRIES_MAX)
+        identity = execution.identity
+        sight = Principal(tenant_id=identity.tenant_id, subject_id=identity.subject_id)
+        status = await self._agents.queue_status(sight)
+        return Queue(enabled=True, pending=status.pending, discarded=status.discarded, max_retries=TRIES_MAX)
+
     async def context(self, _: Execution, arguments: ContextArguments, __: ToolContext) -> Context:
         return await self._context.read(arguments.section)
 
@@ -186,7 +213,7 @@ def embedder_finding(health: Health) -> Finding:
 
 def register_session_tools(toolbox: Toolbox, tools: SessionTools) -> None:
     """Register them, in the order in which a client lists them."""
-    for tool in (*_pause_tools(tools), *_looking_tools(tools)):
+    for tool in (*_pause_tools(tools), *_looking_tools(tools), _context_tool(tools)):
         toolbox.register(tool)
 
 
@@ -249,17 +276,31 @@ def _looking_tools(tools: SessionTools) -> list[Tool]:
             idempotent=True,
         ),
         Tool(
-            name="get_operating_context",
-            title="The operator's rules",
-            description=(
-                "What the operator of this memory wants agents to know: an overview and the names of its sections, or "
-                "one section's text. enabled is false where there is none."
-            ),
+            name="get_queue_status",
+            title="What waits to be written",
+            description="How many queued writes of agents that you may read still wait, and how many were given up.",
             toolset=TOOLSET,
-            arguments=ContextArguments,
-            answer=Context,
-            handler=tools.context,
+            arguments=QueueArguments,
+            answer=Queue,
+            handler=tools.queue,
             read_only=True,
             idempotent=True,
         ),
     ]
+
+
+def _context_tool(tools: SessionTools) -> Tool:
+    return Tool(
+        name="get_operating_context",
+        title="The operator's rules",
+        description=(
+            "What the operator of this memory wants agents to know: an overview and the names of its sections, or "
+            "one section's text. enabled is false where there is none."
+        ),
+        toolset=TOOLSET,
+        arguments=ContextArguments,
+        answer=Context,
+        handler=tools.context,
+        read_only=True,
+        idempotent=True,
+    )

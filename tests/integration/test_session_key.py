@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from codesynapse.contracts.agents import AgentScope
+from codesynapse.contracts.identity import Millis
 from codesynapse.server.clock import ManualClock
 from codesynapse.server.hints.health import Cause
 from tests.integration.harness import Product, Transport, product
@@ -209,6 +211,21 @@ async def test_a_recall_that_is_not_degraded_carries_no_notice():
 async def test_a_silenced_notice_is_never_told():
     async with product(embedder="none", degraded_advisory=False) as running:
         assert await notice(caller(await running.open(await running.person())), "A") is None
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+async def test_the_queue_is_told_to_those_alone_who_may_read_its_agents(store: str, tmp_path: Path):
+    async with product(store=store, home=tmp_path) as running:
+        ana, stranger = await running.person(), await running.person()
+        agents = running.services.ports.agents
+        assert agents is not None
+        scope = AgentScope(tenant_id=ana.tenant, subject_id=ana.subject, agent_id="bot")
+        await agents.enqueue(scope, "archive_episode", "{}", once=None, now_ms=Millis(running.clock()))
+        seen = [await caller(await running.open(person))("get_queue_status") for person in (ana, stranger)]
+        assert [(each["enabled"], each["pending"], each["max_retries"]) for each in seen] == [
+            (True, 1, 3),
+            (True, 0, 3),
+        ]
 
 
 async def test_the_operators_file_is_what_get_operating_context_reads(tmp_path: Path):
