@@ -113,6 +113,19 @@ async def test_only_a_keyless_remote_caller_reads_that_identity_is_shared(transp
         assert "identity_shared" not in await call("get_session_findings", session_key="A")
 
 
+async def test_the_stateless_revision_over_stdio_claims_no_shared_identity_either():
+    async with product() as running:
+        person = await running.person()
+        async with shell(running, person, await running.register(person)) as peer:
+            meta = {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+            }
+            params = {"name": "get_session_findings", "arguments": {}, "_meta": meta}
+            answer = await peer.request("tools/call", params)
+            assert "identity_shared" not in answer["result"]["structuredContent"]
+
+
 async def test_two_clients_of_one_server_do_not_silence_one_another_nor_two_organisations():
     async with product() as running:
         ana = await running.person()
