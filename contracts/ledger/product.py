@@ -1463,7 +1463,12 @@ ROWS: tuple[Requirement, ...] = (
         id="idempotency:replay",
         promise="An agent's idempotency key returns the kept answer for 24 hours; other content under it is an error.",
         source="product.md, Shapes",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "contracts/suite/test_agents_queue.py::TestOnce::test_a_repeated_key_answers_alike_and_writes_nothing",
+            "contracts/suite/test_agents_queue.py::TestOnce::test_other_content_under_a_key_is_an_error",
+            "contracts/suite/test_agents_queue.py::TestOnce::test_after_a_day_a_key_is_new",
+            "contracts/suite/test_agents_queue.py::TestOnce::test_a_key_belongs_to_one_agent",
+        ),
     ),
     Requirement(
         id="refused:order",
@@ -1667,7 +1672,11 @@ ROWS: tuple[Requirement, ...] = (
         id="memory:agent",
         promise="Agent memory is durable by tenant, agent, project and channel and has quotas that are settings.",
         source="product.md, Memory, in three scopes",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "contracts/suite/test_reopening.py::TestReopening::test_agent_memory_its_queue_and_its_caps_are_there",
+            "contracts/suite/test_agents_recall.py::TestAxes::test_a_reach_sees_its_own_buckets",
+            "contracts/suite/test_agents.py::TestMemories::test_at_a_cap_nothing_more_is_kept_and_what_repeats_is_still_answered",
+        ),
     ),
     Requirement(
         id="memory:namespace",
@@ -1679,7 +1688,86 @@ ROWS: tuple[Requirement, ...] = (
         id="memory:agent-grants",
         promise="An agent is a resource with read, write and admin grants; its first writer in a tenant owns it.",
         source="product.md, Memory, in three scopes",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "contracts/suite/test_agents.py::TestAgentGrants::test_the_first_writer_owns_the_agent",
+            "contracts/suite/test_agents.py::TestAgentGrants::test_of_two_first_writers_one_owns_it_and_the_other_is_refused",
+            "contracts/suite/test_agents.py::TestAgentGrants::test_a_grant_allows_what_it_says",
+        ),
+    ),
+    Requirement(
+        id="agents:tenants",
+        promise=(
+            "Nothing of another tenant, or of an agent out of reach, is served, counted or changed, even by its number."
+        ),
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_recall.py::TestAgentIsolation::test_another_tenants_records_do_not_exist",
+            "contracts/suite/test_agents_recall.py::TestAgentIsolation::test_another_tenants_records_cannot_be_changed",
+            "contracts/suite/test_agents_recall.py::TestAgentIsolation::test_another_agents_records_are_not_served_or_changed_under_this_ones_name",
+            "tests/backends/sqlite/test_agent_access.py::test_every_statement_names_its_tenant",
+        ),
+    ),
+    Requirement(
+        id="agents:duplicates",
+        promise="Of equal memories that are stored at once, from several processes too, one is kept.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_racing.py::TestDuplicates::test_of_equal_memories_at_once_one_is_kept",
+            "tests/backends/sqlite/test_agent_writing.py::test_two_processes_that_store_the_same_keep_it_once",
+            "tests/backends/sqlite/test_agent_writing.py::test_a_duplicate_cannot_be_written_past_the_adapter",
+        ),
+    ),
+    Requirement(
+        id="agents:locks",
+        promise="A memory that is locked is neither updated nor deleted, also by what began before the lock.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_racing.py::TestLocks::test_a_locked_memory_is_neither_updated_nor_deleted",
+            "contracts/suite/test_agents_racing.py::TestLocks::test_a_lock_that_was_acknowledged_holds_against_what_runs_beside_it",
+        ),
+    ),
+    Requirement(
+        id="agents:claims",
+        promise="A queued write is done once: the deletion of its row and its effect are one transaction.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_queue.py::TestAgentQueue::test_twenty_claims_at_once_write_one_episode",
+            "contracts/suite/test_agents_queue.py::TestAgentQueue::test_a_purge_ends_a_task_that_is_under_way",
+            "tests/backends/sqlite/test_agent_queue.py::test_a_claim_that_dies_between_the_effect_and_the_removal_leaves_the_task",
+        ),
+    ),
+    Requirement(
+        id="agents:whole",
+        promise="An import or a merge of agent memory is whole or leaves nothing, and no read sees half of one.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_many.py::TestMovingAgents::test_an_import_that_stops_in_the_middle_leaves_nothing",
+            "contracts/suite/test_agents_many.py::TestMovingAgents::test_an_import_past_a_cap_leaves_nothing",
+            "tests/backends/sqlite/test_agent_reading.py::test_reads_beside_an_import_see_all_of_it_or_nothing",
+        ),
+    ),
+    Requirement(
+        id="agents:tuning",
+        promise="Of two who change how an agent recalls, who read the older state is refused.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents.py::TestAgentSettings::test_of_two_who_change_a_tuning_the_second_is_refused_and_nothing_is_lost",
+        ),
+    ),
+    Requirement(
+        id="agents:purged",
+        promise="After an agent's data are deleted nothing reaches them, in the index neither.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_many.py::TestPurging::test_a_purge_takes_locked_memories_and_queued_tasks_along",
+            "tests/backends/sqlite/test_agent_moving.py::test_after_a_purge_no_question_reaches_what_the_index_still_holds",
+        ),
+    ),
+    Requirement(
+        id="agents:faults-found",
+        promise="The suite names the fault of a store that races, leaks or loses in agent memory.",
+        source="product.md, Who uses it",
+        tests=("tests/test_stranger.py::test_a_wrong_store_fails_the_row_that_names_its_fault",),
     ),
     Requirement(
         id="tools:graph:four",
