@@ -15,12 +15,12 @@ EXPECTED = {
     403: [
         *("Suspended", "MembershipWithdrawn", "ExecutionMissing", "ExecutionExpired", "SessionNotRegistered"),
         *("SessionExpired", "SessionRevoked", "RebindRefused", "OriginRefused", "HostRefused"),
-        *("RepositoryForbidden", "GrantInsufficient"),
+        *("RepositoryForbidden", "GrantInsufficient", "AgentForbidden"),
     ],
     404: ["TransportUnknown", "SessionUnknown", "NotFound"],
     409: [
         *("ExecutionCancelled", "BindingConflict", "RetainedCapacity", "NamespaceClosed", "RevisionConflict"),
-        *("ExpiryChanged", "AlreadyExists", "NotConfirmed"),
+        *("ExpiryChanged", "AlreadyExists", "NotConfirmed", "IdempotencyConflict"),
     ],
     413: ["BodyTooLarge"],
     422: [
