@@ -149,6 +149,8 @@ async def organization_quotas(context: click.Context, organization: str, caps: t
             # The stores first: with the new caps recorded here, they must hold there.
             await running.ports.session_memory.set_quotas(organization, quotas)
             await running.ports.repository.set_quotas(organization, quotas)
+            if running.ports.agents is not None:
+                await running.ports.agents.set_quotas(organization, quotas)
             await running.ports.accounts.set_quotas(organization, quotas, now_ms=running.clock())
         _show([msgspec.structs.asdict(quotas)])
 
