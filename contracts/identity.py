@@ -1,5 +1,6 @@
 """The trusted identity: who executes, for one chat thread (seed 0, "Primary session contract")."""
 
+import hashlib
 import re
 from typing import Annotated, NewType
 
@@ -34,6 +35,13 @@ def require_id(text: object, *, field: str) -> str:
     if not isinstance(text, str) or _matches(text) is None:
         raise Invalid(field=field, limit="1 to 128 letters, digits or ._:-")
     return text
+
+
+def require_ids(**given: str | None) -> None:
+    """Let identifiers pass that were given by their names. Raises Invalid that names the first that is none."""
+    for name, text in given.items():
+        if text is not None:
+            require_id(text, field=name)
 
 
 class Identity(Struct, frozen=True, kw_only=True):
@@ -72,11 +80,32 @@ class Cancellation:
         self._cancelled = True
 
 
+class CommitIds:
+    """The ids of one call's commits, in their order: the same ones for whoever knows the call's seed.
+
+    So the result of a commit can be read back by another process, after the one that ran the call is gone.
+    """
+
+    __slots__ = ("_seed", "_taken")
+
+    def __init__(self, seed: bytes) -> None:
+        """seed: 16 bytes that no other call has."""
+        self._seed = seed
+        self._taken = 0
+
+    def take(self) -> str:
+        """The id of the next commit, 32 hex digits. All attempts at one commit share one."""
+        counted = self._seed + self._taken.to_bytes(4, "big")
+        self._taken += 1
+        return hashlib.blake2b(counted, digest_size=16).hexdigest()
+
+
 class Execution(Struct, frozen=True, kw_only=True):
     """An identity at work: what every service, model call and job takes as its first argument.
 
     actor_id: who acts, the subject or a worker for it. key_id: which API key, never the key.
-    deadline_ms: when the binding ends. cancellation: shared with the shell that runs the call.
+    deadline_ms: when the binding ends. cancellation: shared with the shell that runs the call. commits: ids of what it
+    commits, where its result may have to be read back; None: any.
     """
 
     identity: Identity
@@ -84,6 +113,7 @@ class Execution(Struct, frozen=True, kw_only=True):
     key_id: Id | None
     deadline_ms: Millis
     cancellation: Cancellation
+    commits: CommitIds | None = None
 
 
 def require(execution: Execution | None, now_ms: Millis) -> Identity:

@@ -83,7 +83,10 @@ class Fact(Struct, frozen=True, kw_only=True):
 
     def current(self, now_ms: Millis) -> bool:
         """Whether it holds at a moment."""
-        return any(start <= now_ms and (end is None or now_ms < end) for start, end in self.intervals)
+        start, end = self.intervals[-1]
+        if start <= now_ms:  # Ordered and disjoint: only the newest can hold then.
+            return end is None or now_ms < end
+        return any(start <= now_ms < end for start, end in self.intervals[:-1] if end is not None)
 
 
 Content = tuple[tuple[Entity, ...], tuple[Fact, ...]]

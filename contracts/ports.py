@@ -1,6 +1,9 @@
 """The ports: what the server asks of a store, a handful of calls each. Adapters fill them; the suite checks them.
 
 All calls may raise Unavailable. `now_ms` is the server's moment; an adapter never reads a clock of its own.
+
+An identifier that is none (`require_id`) is refused with Invalid by its name, before anything is read. What is looked
+for may be any text; one with lone surrogates is in no store and finds nothing.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence

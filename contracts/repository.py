@@ -14,9 +14,13 @@ from codesynapse.contracts.errors import QuotaExceeded, RevisionConflict, Snapsh
 from codesynapse.contracts.identity import Id, require_id
 from codesynapse.contracts.memory import CommitId, Committed, Entity, EntityId, Fact, FactId, Outcome, Revision
 from codesynapse.contracts.quotas import Quotas
+from codesynapse.contracts.triples import is_storable, require_storable
 
 MEMORY_LABEL = "MemoryEntity"
 """The label of entities of repository memory; the code graph beside it carries `Node`."""
+
+TERM_MAX = 1_024
+"""Characters of a term: the words of a name, which casefolding can make three times as long."""
 
 RESTORING = Revision(-1)
 """The revision of a repository that is being copied from another store and not whole yet: it serves nobody."""
@@ -107,8 +111,8 @@ def check_repository_commit(
     Raises StoreBusy while the repository is being restored, RevisionConflict (with the current revision),
     SnapshotInvalid, QuotaExceeded.
     """
-    require_whole(stored.revision)
     require_id(commit_id, field="commit_id")
+    require_whole(stored.revision)
     require_id(change.origin_session_id, field="origin_session_id")
     if stored.earlier is not None:
         return structs.replace(stored.earlier, replayed=True)
@@ -121,11 +125,25 @@ def check_repository_commit(
         if not {fact.subject, fact.object} <= brought | stored.present_entities:
             raise SnapshotInvalid(field="facts", limit="both ends among the entities")
         check_fact(fact)
+    check_terms(change.terms)
     live_after = sum(fact.live for fact in change.facts)
     _grow("repository_facts", stored.facts, live_after - stored.live_before, stored.quotas.repository_facts_max)
     new_entities = len(brought - stored.present_entities)
     _grow("repository_entities", stored.entities, new_entities, stored.quotas.repository_entities_max)
     return Committed(revision=Revision(stored.revision + 1), outcome=outcome)
+
+
+def check_terms(terms: Mapping[FactId, tuple[str, ...]]) -> None:
+    """Check the terms of a change: of 1 to 1,024 characters each. Raises SnapshotInvalid."""
+    for term in {term for each in terms.values() for term in each}:
+        if not 1 <= len(term) <= TERM_MAX or not is_storable(term) or "\0" in term:
+            raise SnapshotInvalid(field="terms", limit=f"1 to {TERM_MAX} characters, no null or lone surrogates")
+
+
+def check_cursor(after: tuple[str, str] | None) -> None:
+    """Check where a search for nodes shall go on. Raises Invalid."""
+    for text in after or ():
+        require_storable(text, field="after")
 
 
 def _grow(field: str, held: int, more: int, limit: int) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from codesynapse.contracts.ledger import Requirement, product, seed0, seed1
+from codesynapse.contracts.ledger import Requirement, product, protocol, seed0, seed1, stateless
 
 __all__ = ["ATTRIBUTE", "REQUIREMENTS", "ROWS_A_TEST_MAX", "Requirement", "requirement"]
 
-REQUIREMENTS: tuple[Requirement, ...] = (*seed0.ROWS, *seed1.ROWS, *product.ROWS)
+REQUIREMENTS: tuple[Requirement, ...] = (*seed0.ROWS, *seed1.ROWS, *product.ROWS, *protocol.ROWS, *stateless.ROWS)
 
 # Where `requirement` leaves the ids on a test.
 ATTRIBUTE = "__requirements__"

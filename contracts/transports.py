@@ -4,7 +4,7 @@ Nothing that was said in one is kept here, and its id only as a hash.
 """
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from msgspec import Struct
@@ -98,8 +98,8 @@ class Transports(Protocol):
         """
         ...
 
-    async def touch(self, keys: Sequence[str], *, now_ms: Millis) -> None:
-        """They are in use; those that are not kept any more are passed over. A use is never set back."""
+    async def touch(self, uses: Mapping[str, Millis]) -> None:
+        """Note when each was used last, by its key; what is not kept any more is passed over. No use is set back."""
         ...
 
     async def close(self, key: str, *, now_ms: Millis) -> None:

@@ -25,6 +25,22 @@ YEAR_9999_MS = Millis(253_402_300_799_999)
 _predicate = re.compile(r"[a-z][a-z0-9_]{0,63}").fullmatch
 
 
+def is_storable(text: str) -> bool:
+    """Whether a text is without lone surrogates. One with them is in no store, so none need be asked for it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def require_storable(text: str, *, field: str) -> str:
+    """The text itself. Raises Invalid for lone surrogates."""
+    if not is_storable(text):
+        raise Invalid(field=field, limit="no lone surrogates")
+    return text
+
+
 def is_predicate(text: str) -> bool:
     """Whether this names a predicate, to its very end."""
     return _predicate(text) is not None

@@ -10,11 +10,13 @@ from msgspec import Struct
 from codesynapse.contracts.errors import Invalid
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.memory import EntityId, Scope, Snapshot
+from codesynapse.contracts.triples import require_storable
 
 Vector = tuple[float, ...]
 """Shape (dimension,), unit length."""
 
 DIMENSION_MAX = 4_096
+HITS_MAX = 100
 SCORE_TOLERANCE = 1e-3
 """How far beyond [-1, 1] a cosine may stray by rounding."""
 
@@ -49,7 +51,12 @@ def vector_id(scope: Scope, entity: EntityId, model: str) -> str:
 
 
 def check_record(record: VectorRecord, now_ms: Millis) -> None:
-    """Check a record before it is stored. Raises Invalid: dimension, finite values, unit length, a deadline ahead."""
+    """Check a record before it is stored.
+
+    Raises Invalid: texts without lone surrogates, dimension, finite values, unit length, a deadline ahead.
+    """
+    require_storable(record.entity, field="entity")
+    require_storable(record.model, field="model")
     if not 1 <= len(record.values) <= DIMENSION_MAX:
         raise Invalid(field="values", limit=DIMENSION_MAX)
     # Bounded first, which NaN is not: the sum of the squares of huge values leaves the range of floats.
@@ -58,6 +65,13 @@ def check_record(record: VectorRecord, now_ms: Millis) -> None:
         raise Invalid(field="values", limit="unit length")
     if record.expires_at_ms <= now_ms:
         raise Invalid(field="expires_at_ms", limit="later than now")
+
+
+def check_search(*, model: str, limit: int) -> None:
+    """Check what is searched for. Raises Invalid."""
+    require_storable(model, field="model")
+    if not 1 <= limit <= HITS_MAX:
+        raise Invalid(field="limit", limit=f"1 to {HITS_MAX}")
 
 
 def admit_hits(hits: Iterable[VectorHit], snapshot: Snapshot, now_ms: Millis) -> list[VectorHit]:

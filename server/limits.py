@@ -38,3 +38,4 @@ class Limits(Struct, frozen=True, kw_only=True):
     tasks_per_principal_max: Count = 64
     subscriptions_per_principal_max: Count = 64
     subscribed_max: Count = 256
+    resource_max_bytes: Bytes = 256 * 1024

@@ -117,6 +117,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Count, Meta(description="Most subscriptions of a principal (revision 2026-07-28).")
     ] = 64
     subscribed_max: Annotated[Count, Meta(description="Most resources of a subscription.")] = 256
+    resource_max_bytes: Annotated[
+        Bytes, Meta(description="Most bytes of a resource; what does not fit is left out, and said so.")
+    ] = 262_144
     shutdown_ms: Annotated[Duration, Meta(description="How long running calls may take at the end.")] = 5_000
     store_deadline_ms: Annotated[Duration, Meta(description="How long a store may take to answer.")] = 10_000
     bootstrap_key_file: Annotated[

@@ -10,7 +10,7 @@ from codesynapse.contracts import errors
 from codesynapse.contracts.opening import Opener
 from codesynapse.contracts.plugin import GROUP
 from codesynapse.server.http.errors import STATUS, status_of
-from codesynapse.server.mcp.connection import VERSIONS
+from codesynapse.server.mcp.request import SUPPORTED
 from tests.documents import DOCS, WHAT_TO_DO, error_kinds, listed_tools, rendered, tables_of
 
 
@@ -54,7 +54,7 @@ def test_every_tool_and_every_argument_is_on_its_page() -> None:
 
 def test_the_revisions_on_the_page_are_those_that_are_spoken() -> None:
     first = page("protocol").split("\n\n")[1]
-    assert re.findall(r"\d{4}-\d\d-\d\d", first) == list(VERSIONS)
+    assert re.findall(r"\d{4}-\d\d-\d\d", first) == list(SUPPORTED)
 
 
 def test_the_sample_of_a_backend_declares_itself() -> None:

@@ -40,6 +40,7 @@ PLACES = re.compile(
     | product\.md,\ (Introduction|Who\ uses\ it|The\ two\ identities|Names|Settings|Limits|First\ start|Commands|Shapes
                     |Who\ is\ refused\ how|Memory,\ in\ three\ scopes|Tools|Running\ it|What\ good\ means)
     | decision\ ([1-9]|1[0-6])
+    | issue\ MCP\ complete
     """,
     re.VERBOSE,
 )

@@ -30,7 +30,7 @@ from codesynapse.backends.hugegraph.faults import (
 from codesynapse.contracts.errors import Invalid, StoreBusy, StoreFault
 
 CONNECT_S = 4.0
-"""A server that is down is told of within five seconds."""
+"""A server that is down is told of within five seconds. One that took the connection may need longer to answer."""
 HEARTBEAT_S = 10.0
 """A server that went without a word is noticed by its silence."""
 IN_FLIGHT_MAX = 64
@@ -219,11 +219,7 @@ class Connection:
         async with self._connecting:
             if self._line is None or not self._line.alive:
                 self._leave()
-                try:
-                    async with asyncio.timeout(min(CONNECT_S, self.deadline_s)):
-                        self._line = await self._introduced()
-                except TimeoutError:
-                    raise StoreFault(field=UNREACHABLE) from None
+                self._line = await self._introduced()
             return self._line
 
     def _leave(self) -> None:
@@ -250,11 +246,12 @@ class Connection:
         # One session a socket: a handshake on a connection that was used for HTTP is refused.
         http = aiohttp.ClientSession()
         try:
-            socket = await http.ws_connect(self._address.endpoint, max_msg_size=ANSWER_MAX, heartbeat=HEARTBEAT_S)
+            async with asyncio.timeout(CONNECT_S):
+                socket = await http.ws_connect(self._address.endpoint, max_msg_size=ANSWER_MAX, heartbeat=HEARTBEAT_S)
         except aiohttp.WSServerHandshakeError as error:
             await http.close()
             raise StoreFault(field=REFUSED if error.status == UNAUTHORIZED else NOT_GREMLIN) from error
-        except (aiohttp.ClientError, OSError) as error:
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
             await http.close()
             raise StoreFault(field=UNREACHABLE) from error
         except BaseException:

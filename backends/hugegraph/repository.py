@@ -22,7 +22,7 @@ from codesynapse.backends.hugegraph.rows import (
 )
 from codesynapse.backends.hugegraph.session import Plan, Server
 from codesynapse.contracts.errors import StoreBusy
-from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.identity import Millis, require_id
 from codesynapse.contracts.memory import (
     CommitId,
     Committed,
@@ -39,10 +39,12 @@ from codesynapse.contracts.repository import (
     RepositoryScope,
     Slice,
     answers_to,
+    check_cursor,
     check_repository_commit,
     entity_matches,
     node_order,
 )
+from codesynapse.contracts.triples import is_storable
 
 ATTEMPTS_MAX = 1_000
 
@@ -99,6 +101,7 @@ class GremlinRepositoryGraph:
         raise StoreBusy
 
     async def committed(self, scope: RepositoryScope, commit_id: CommitId) -> Committed | None:
+        require_id(commit_id, field="commit_id")
         return await self._kept(scope, (await self._part(scope)).root, commit_id)
 
     async def candidates(
@@ -131,9 +134,10 @@ class GremlinRepositoryGraph:
     async def find_nodes(
         self, scope: RepositoryScope, query: str, *, after: tuple[str, str] | None, limit: int
     ) -> list[Entity]:
+        check_cursor(after)
         # The longest word leaves the fewest; whether the others match too, the law says.
         word = max(query.casefold().split(), key=len, default="")
-        if not _storable(word):
+        if not is_storable(word):
             return []
         rows = await self._server.run(scripts.FIND_NODES, repository=repository_key(scope), word=word)
         found = (entity for entity in map(entity_of, rows) if entity_matches(entity, query))
@@ -164,6 +168,7 @@ class GremlinRepositoryGraph:
                 return found
 
     async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
+        require_id(tenant_id, field="tenant_id")
         # No root is guarded here: a commit under way was decided before, and the next one reads this.
         properties = ["tenant_id", tenant_id, "quotas", text(quotas)]
         plan = Plan(
@@ -253,11 +258,3 @@ class GremlinRepositoryGraph:
         except Lost as error:
             await self._server.reached(error)
             return False
-
-
-def _storable(word: str) -> bool:
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -13,7 +13,7 @@ from codesynapse.backends.hugegraph.keys import commit_key, scope_key, session_k
 from codesynapse.backends.hugegraph.session import Plan, Server
 from codesynapse.contracts.commit import check_commit, check_readable
 from codesynapse.contracts.errors import Refused, SessionExpired, StoreBusy, Unavailable
-from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.identity import Millis, require_id, require_ids
 from codesynapse.contracts.memory import CommitId, Committed, Outcome, Revision, Scope, Snapshot
 from codesynapse.contracts.quotas import Quotas
 
@@ -91,10 +91,12 @@ class GremlinSessionMemory:
         raise refusal
 
     async def committed(self, scope: Scope, commit_id: CommitId, *, now_ms: Millis) -> Committed | None:
+        require_id(commit_id, field="commit_id")
         content = await self._readable(scope, now_ms)
         return None if content is None else await self._kept(scope, content, commit_id)
 
     async def revoke(self, tenant_id: str, session_id: str, *, now_ms: Millis) -> int:
+        require_ids(tenant_id=tenant_id, session_id=session_id)
         any_scope = Scope(tenant_id=tenant_id, session_id=session_id, ns="default")
         async with self._server.queue(tenant_id):
             while (facts := await self._facts(any_scope)).session.revoked_at_ms is None:
@@ -115,6 +117,7 @@ class GremlinSessionMemory:
         return emptied
 
     async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
+        require_id(tenant_id, field="tenant_id")
         scope = Scope(tenant_id=tenant_id, session_id="none", ns="none")
         async with self._server.queue(tenant_id):
             while True:
@@ -125,6 +128,7 @@ class GremlinSessionMemory:
                     return
 
     async def quotas(self, tenant_id: str) -> Quotas:
+        require_id(tenant_id, field="tenant_id")
         found = await self._server.run(scripts.QUOTAS, tenant=tenant_key(tenant_id))
         return _quotas(found[0]) if found else Quotas()
 

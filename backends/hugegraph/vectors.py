@@ -10,12 +10,10 @@ from codesynapse.backends.hugegraph.keys import scope_key, session_key, tenant_k
 from codesynapse.backends.hugegraph.plans import place
 from codesynapse.backends.hugegraph.session import Plan, Server
 from codesynapse.backends.hugegraph.store import GremlinSessionMemory
-from codesynapse.contracts.errors import Invalid
-from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.identity import Millis, require_ids
 from codesynapse.contracts.memory import Scope
-from codesynapse.contracts.vectors import Vector, VectorHit, VectorRecord, check_record, cosine, vector_id
+from codesynapse.contracts.vectors import Vector, VectorHit, VectorRecord, check_record, check_search, cosine, vector_id
 
-HITS_MAX = 100
 BATCH_CHARACTERS_MAX = 40_000
 """Of embeddings in one request: it must fit where the server's maxContentLength is its default."""
 
@@ -55,8 +53,7 @@ class GremlinVectorIndex:
             written = await self._server.apply(plan)
 
     async def search(self, scope: Scope, query: Vector, *, model: str, limit: int, now_ms: Millis) -> list[VectorHit]:
-        if not 1 <= limit <= HITS_MAX:
-            raise Invalid(field="limit", limit=f"1 to {HITS_MAX}")
+        check_search(model=model, limit=limit)
         rows = await self._server.run(scripts.VECTORS, scope=scope_key(scope), model=model, now=now_ms)
         hits = [
             VectorHit(scope=scope, entity=entity, score=cosine(query, values), expires_at_ms=expires_at_ms)
@@ -66,6 +63,7 @@ class GremlinVectorIndex:
         return sorted(hits, key=lambda hit: (-hit.score, hit.entity))[:limit]
 
     async def drop(self, tenant_id: str, session_id: str, ns: str | None = None) -> int:
+        require_ids(tenant_id=tenant_id, session_id=session_id, ns=ns)
         by, owner = "session", session_key(tenant_id, session_id)
         if ns is not None:
             by, owner = "scope", scope_key(Scope(tenant_id=tenant_id, session_id=session_id, ns=ns))

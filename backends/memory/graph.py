@@ -7,7 +7,7 @@ from msgspec import structs
 from codesynapse.backends.memory.vectors import Shelf
 from codesynapse.contracts.commit import Accepted, Root, Stored, check_commit, check_readable
 from codesynapse.contracts.errors import SessionExpired
-from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.identity import Millis, require_id, require_ids
 from codesynapse.contracts.memory import (
     COMMITS_KEPT,
     CommitId,
@@ -97,10 +97,12 @@ class DictSessionMemory:
         return accepted.committed
 
     async def committed(self, scope: Scope, commit_id: CommitId, *, now_ms: Millis) -> Committed | None:
+        require_id(commit_id, field="commit_id")
         held = self._readable(scope, now_ms)
         return None if held is None else held.commits.get(commit_id)
 
     async def revoke(self, tenant_id: str, session_id: str, *, now_ms: Millis) -> int:
+        require_ids(tenant_id=tenant_id, session_id=session_id)
         self.revoked.setdefault((tenant_id, session_id), now_ms)
         namespaces = self.sessions.get((tenant_id, session_id), {})
         removed = sum(self._empty(Scope(tenant_id=tenant_id, session_id=session_id, ns=ns)) for ns in namespaces)
@@ -120,9 +122,11 @@ class DictSessionMemory:
         return len(expired)
 
     async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
+        require_id(tenant_id, field="tenant_id")
         self.tenant(tenant_id).quotas = quotas
 
     async def quotas(self, tenant_id: str) -> Quotas:
+        require_id(tenant_id, field="tenant_id")
         return self.tenants.get(tenant_id, Tenant()).quotas
 
     async def probe(self) -> None:

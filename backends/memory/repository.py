@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.identity import Millis, require_id
 from codesynapse.contracts.memory import (
     COMMITS_KEPT,
     CommitId,
@@ -24,6 +24,7 @@ from codesynapse.contracts.repository import (
     RepositoryStored,
     Slice,
     answers_to,
+    check_cursor,
     check_repository_commit,
     entity_matches,
     node_order,
@@ -115,6 +116,7 @@ class DictRepositoryGraph:
         return committed
 
     async def committed(self, scope: RepositoryScope, commit_id: CommitId) -> Committed | None:
+        require_id(commit_id, field="commit_id")
         return self._graph(scope).commits.get(commit_id)
 
     async def candidates(
@@ -140,6 +142,7 @@ class DictRepositoryGraph:
     async def find_nodes(
         self, scope: RepositoryScope, query: str, *, after: tuple[str, str] | None, limit: int
     ) -> list[Entity]:
+        check_cursor(after)
         found = self._nodes(scope, lambda entity: entity_matches(entity, query))
         return [entity for entity in found if after is None or node_order(entity) > after][:limit]
 
@@ -154,6 +157,7 @@ class DictRepositoryGraph:
         return graph.slice([graph.facts[each] for each in near if graph.facts[each].current(now_ms)][:limit])
 
     async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
+        require_id(tenant_id, field="tenant_id")
         self.caps[tenant_id] = quotas
 
     def _stored(self, graph: Graph, change: RepositoryChange, commit_id: CommitId) -> RepositoryStored:

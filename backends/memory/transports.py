@@ -1,6 +1,6 @@
 """Protocol sessions in dicts. They outlive a server that shares these accounts with another one, not the process."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 
 from msgspec import structs
 
@@ -51,11 +51,11 @@ class DictTransports:
             used_at_ms=max(kept.used_at_ms, record.used_at_ms),
         )
 
-    async def touch(self, keys: Sequence[str], *, now_ms: Millis) -> None:
-        for key in keys:
+    async def touch(self, uses: Mapping[str, Millis]) -> None:
+        for key, used_at_ms in uses.items():
             if key in self._kept:
                 kept = self._kept[key]
-                self._kept[key] = structs.replace(kept, used_at_ms=max(kept.used_at_ms, now_ms))
+                self._kept[key] = structs.replace(kept, used_at_ms=max(kept.used_at_ms, used_at_ms))
 
     async def close(self, key: str, *, now_ms: Millis) -> None:
         self._close(key, now_ms)

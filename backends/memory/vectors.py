@@ -3,12 +3,9 @@
 from collections.abc import Callable, Sequence
 from itertools import islice
 
-from codesynapse.contracts.errors import Invalid
-from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.identity import Millis, require_ids
 from codesynapse.contracts.memory import EntityId, Scope
-from codesynapse.contracts.vectors import Vector, VectorHit, VectorRecord, check_record, cosine
-
-HITS_MAX = 100
+from codesynapse.contracts.vectors import Vector, VectorHit, VectorRecord, check_record, check_search, cosine
 
 Shelf = dict[Scope, dict[tuple[EntityId, str], VectorRecord]]
 """Vectors by scope, then by entity and model; shared with the session memory, which clears what has ended."""
@@ -33,8 +30,7 @@ class DictVectorIndex:
                 self._shelf.setdefault(record.scope, {})[record.entity, record.model] = record
 
     async def search(self, scope: Scope, query: Vector, *, model: str, limit: int, now_ms: Millis) -> list[VectorHit]:
-        if not 1 <= limit <= HITS_MAX:
-            raise Invalid(field="limit", limit=f"1 to {HITS_MAX}")
+        check_search(model=model, limit=limit)
         hits = [
             VectorHit(
                 scope=scope,
@@ -48,6 +44,7 @@ class DictVectorIndex:
         return sorted(hits, key=lambda hit: (-hit.score, hit.entity))[:limit]
 
     async def drop(self, tenant_id: str, session_id: str, ns: str | None = None) -> int:
+        require_ids(tenant_id=tenant_id, session_id=session_id, ns=ns)
         named = [
             scope
             for scope in self._shelf

@@ -18,6 +18,7 @@ from codesynapse.contracts.repository import (
     check_repository_commit,
     search_text,
 )
+from codesynapse.contracts.triples import is_storable
 
 
 def in_order(text: str) -> str:
@@ -86,8 +87,8 @@ async def _locked(transaction: Transaction, change: RepositoryChange, commit_id:
         **place(change.scope),
         "lock": lock(),
         "commit": documents.kept_prefix(commit_id),
-        "facts": [fact.id for fact in change.facts],
-        "entities": list(named),
+        "facts": [fact.id for fact in change.facts if is_storable(fact.id)],
+        "entities": [each for each in named if is_storable(each)],
     }
     (row,) = await transaction.rows(memory_queries.LOCK_AND_READ, parameters)
     return row

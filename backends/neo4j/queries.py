@@ -47,22 +47,14 @@ OPTIONAL MATCH (r:SessionMemoryRevocation {tenant_id: $tenant, session_id: $sess
 RETURN doc, coalesce(expires_at_ms, session_expires_at_ms) AS deadline, count(r) > 0 AS revoked
 """
 
-# Gone edges first, then gone entities, then what is new or differs. All lists are in one map: for lists of their own
-# the server would plan this statement anew for each order of magnitude of their lengths, a quarter second each time.
-WRITE: LiteralString = """
+_WRITE_ROOT: LiteralString = """
 MATCH (t:SessionMemoryTenant {tenant_id: $tenant})
 SET t.roots = $roots, t.live_facts = $tenant_facts
 MERGE (s:SessionMemoryScope {tenant_id: $tenant, session_id: $session, ns: $ns})
 SET s += $root
 WITH s
-OPTIONAL MATCH (a:SessionMemoryEntity {tenant_id: $tenant, session_id: $session, ns: $ns})-[f:SESSION_FACT]->()
-WHERE a.id IN $changes.gone_subjects AND f.id IN $changes.gone_facts
-DELETE f
-WITH DISTINCT s
-OPTIONAL MATCH (e:SessionMemoryEntity {tenant_id: $tenant, session_id: $session, ns: $ns})
-WHERE e.id IN $changes.gone_entities
-DETACH DELETE e
-WITH DISTINCT s
+"""
+_WRITE_NEW: LiteralString = """
 FOREACH (row IN $changes.entities |
     MERGE (e:SessionMemoryEntity {tenant_id: $tenant, session_id: $session, ns: $ns, id: row.id})
     SET e.name = row.name, e.doc = row.doc, e.expires_at_ms = $expires_at_ms
@@ -74,6 +66,26 @@ FOREACH (row IN $changes.facts |
     SET f.predicate = row.predicate, f.doc = row.doc, f.expires_at_ms = $expires_at_ms
 )
 """
+
+# What is new or differs. All lists are in one map: for lists of their own the server would plan this statement anew for
+# each order of magnitude of their lengths, a quarter second each time.
+WRITE: LiteralString = _WRITE_ROOT + _WRITE_NEW
+
+# The same where something goes: gone edges first, then gone entities. They are looked for among all of the scope's.
+WRITE_AND_REMOVE: LiteralString = (
+    _WRITE_ROOT
+    + """
+OPTIONAL MATCH (a:SessionMemoryEntity {tenant_id: $tenant, session_id: $session, ns: $ns})-[f:SESSION_FACT]->()
+WHERE a.id IN $changes.gone_subjects AND f.id IN $changes.gone_facts
+DELETE f
+WITH DISTINCT s
+OPTIONAL MATCH (e:SessionMemoryEntity {tenant_id: $tenant, session_id: $session, ns: $ns})
+WHERE e.id IN $changes.gone_entities
+DETACH DELETE e
+WITH DISTINCT s
+"""
+    + _WRITE_NEW
+)
 
 REVOKE: LiteralString = """
 MERGE (r:SessionMemoryRevocation {tenant_id: $tenant, session_id: $session})

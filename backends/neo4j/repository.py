@@ -7,10 +7,18 @@ import msgspec
 from codesynapse.backends.neo4j import documents, memory_queries
 from codesynapse.backends.neo4j.connection import Database, Row, Transaction
 from codesynapse.backends.neo4j.planting import commit_change, in_order, lock, place
-from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.identity import Millis, require_id
 from codesynapse.contracts.memory import CommitId, Committed, Entity, EntityId, Fact, FactId, Outcome, Revision
 from codesynapse.contracts.quotas import Quotas
-from codesynapse.contracts.repository import Candidates, RepositoryChange, RepositoryScope, Slice, node_order
+from codesynapse.contracts.repository import (
+    Candidates,
+    RepositoryChange,
+    RepositoryScope,
+    Slice,
+    check_cursor,
+    node_order,
+)
+from codesynapse.contracts.triples import is_storable
 
 _entity = msgspec.json.Decoder(Entity).decode
 _fact = msgspec.json.Decoder(Fact).decode
@@ -30,7 +38,7 @@ class Neo4jRepositoryGraph:
             # could see the new revision of a commit that is just being applied, and some facts from before it.
             await transaction.rows(memory_queries.LOCK, {**place(scope), "lock": lock()})
             (head,) = await transaction.rows(memory_queries.HEAD, place(scope))
-            wanted = [list(pair) for pair in dict.fromkeys(pairs)]
+            wanted = [list(pair) for pair in dict.fromkeys(pairs) if all(map(is_storable, pair))]
             rows = await transaction.rows(memory_queries.OF_PAIRS, {**place(scope), "pairs": wanted})
             facts = sorted((_fact(row["doc"]) for row in rows), key=lambda fact: fact.id)
             return await _slice(transaction, scope, head["revision"], facts, entities)
@@ -46,6 +54,8 @@ class Neo4jRepositoryGraph:
         outcome: Outcome,
         now_ms: Millis,
     ) -> Committed:
+        # What is none cannot be asked for either.
+        require_id(commit_id, field="commit_id")
         sent: list[Committed] = []
 
         async def work(transaction: Transaction) -> Committed:
@@ -66,6 +76,8 @@ class Neo4jRepositoryGraph:
         return await self._database.write(_turn(change.scope), work)
 
     async def committed(self, scope: RepositoryScope, commit_id: CommitId) -> Committed | None:
+        require_id(commit_id, field="commit_id")
+
         async def work(transaction: Transaction) -> Committed | None:
             await transaction.rows(memory_queries.LOCK, {**place(scope), "lock": lock()})
             bounds = {**place(scope), "commit": documents.kept_prefix(commit_id)}
@@ -110,6 +122,7 @@ class Neo4jRepositoryGraph:
     async def find_nodes(
         self, scope: RepositoryScope, query: str, *, after: tuple[str, str] | None, limit: int
     ) -> list[Entity]:
+        check_cursor(after)
         words = query.casefold().split()
         if _storable(words) != words:
             return []
@@ -141,6 +154,7 @@ class Neo4jRepositoryGraph:
         return await self._database.read(work)
 
     async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
+        require_id(tenant_id, field="tenant_id")
         parameters = {"tenant": tenant_id, "quotas": documents.quotas_text(quotas)}
         await self._database.write(
             tenant_id, lambda transaction: transaction.rows(memory_queries.SET_QUOTAS, parameters)
@@ -202,4 +216,4 @@ def _rank(found: tuple[int, Fact]) -> tuple[int, int, FactId]:
 
 def _storable(texts: Iterable[str]) -> list[str]:
     """Texts without those that cannot be stored, since they would find nothing: those with lone surrogates."""
-    return [text for text in texts if not any("\ud800" <= each <= "\udfff" for each in text)]
+    return [text for text in texts if is_storable(text)]

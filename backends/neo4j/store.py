@@ -7,8 +7,8 @@ from codesynapse.backends.neo4j.connection import Database, Row, Transaction, qu
 from codesynapse.backends.neo4j.probe import probe
 from codesynapse.contracts.commit import Accepted, Root, Stored, check_commit, check_readable
 from codesynapse.contracts.errors import SessionExpired
-from codesynapse.contracts.identity import Millis
-from codesynapse.contracts.memory import CommitId, Committed, Outcome, Revision, Scope, Snapshot
+from codesynapse.contracts.identity import Millis, require_id, require_ids
+from codesynapse.contracts.memory import CommitId, Committed, Content, Outcome, Revision, Scope, Snapshot
 from codesynapse.contracts.quotas import Quotas, Usage
 
 
@@ -35,12 +35,15 @@ class Neo4jSessionMemory:
         outcome: Outcome,
         now_ms: Millis,
     ) -> Committed:
+        # What is none cannot be asked for either.
+        require_id(commit_id, field="commit_id")
         sent: list[Committed] = []
 
         async def work(transaction: Transaction) -> Committed:
             row = await _locked(transaction, proposed.scope, commit_id)
+            before = ((), ()) if row["doc"] is None else documents.read(row["doc"])[2]
             accepted = check_commit(
-                _stored(row),
+                _stored(row, before),
                 proposed,
                 read_revision=read_revision,
                 commit_id=commit_id,
@@ -50,7 +53,7 @@ class Neo4jSessionMemory:
             if accepted.root is None:
                 # Where this very call has sent it before, and the answer was lost, it is no replay.
                 return sent[-1] if sent else accepted.committed
-            await _write(transaction, row, proposed, accepted, accepted.root, commit_id, now_ms)
+            await _write(transaction, row, before, proposed, accepted, commit_id, now_ms)
             sent.append(accepted.committed)
             return accepted.committed
 
@@ -61,6 +64,8 @@ class Neo4jSessionMemory:
             raise
 
     async def committed(self, scope: Scope, commit_id: CommitId, *, now_ms: Millis) -> Committed | None:
+        require_id(commit_id, field="commit_id")
+
         async def work(transaction: Transaction) -> Committed | None:
             stored = _stored(await _locked(transaction, scope, commit_id))
             check_readable(
@@ -76,6 +81,8 @@ class Neo4jSessionMemory:
             raise
 
     async def revoke(self, tenant_id: str, session_id: str, *, now_ms: Millis) -> int:
+        require_ids(tenant_id=tenant_id, session_id=session_id)
+
         async def work(transaction: Transaction) -> int:
             session = {"tenant": tenant_id, "session": session_id}
             await transaction.rows(queries.LOCK, {"tenant": tenant_id, "lock": _token()})
@@ -93,10 +100,12 @@ class Neo4jSessionMemory:
         return sum([await self._sweep(row, now_ms) for row in expired])
 
     async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
+        require_id(tenant_id, field="tenant_id")
         parameters = {"tenant": tenant_id, "quotas": documents.quotas_text(quotas)}
         await self._database.write(tenant_id, lambda transaction: transaction.rows(queries.SET_QUOTAS, parameters))
 
     async def quotas(self, tenant_id: str) -> Quotas:
+        require_id(tenant_id, field="tenant_id")
         rows = await self._database.rows(queries.QUOTAS, {"tenant": tenant_id})
         return documents.quotas_of(rows[0]["quotas"] if rows else None)
 
@@ -153,7 +162,7 @@ async def _locked(transaction: Transaction, scope: Scope, commit_id: CommitId) -
     return row
 
 
-def _stored(row: Row) -> Stored:
+def _stored(row: Row, content: Content = ((), ())) -> Stored:
     """What the law needs to know about a scope."""
     root = None
     if row["revision"] is not None:
@@ -176,29 +185,33 @@ def _stored(row: Row) -> Stored:
         earlier=documents.kept_of(row["kept"] or ()),
         usage=usage,
         quotas=documents.quotas_of(row["quotas"]),
+        content=content,
     )
 
 
 async def _write(
     transaction: Transaction,
     row: Row,
+    before: Content,
     proposed: Snapshot,
     accepted: Accepted,
-    root: Root,
     commit_id: CommitId,
     now_ms: Millis,
 ) -> None:
-    before = ((), ()) if row["doc"] is None else documents.read(row["doc"])[2]
+    root = accepted.root
+    assert root is not None
     written_at_ms = now_ms if row["written_at_ms"] is None else row["written_at_ms"]
+    changes = documents.changes(before, written_at_ms, (proposed.entities, proposed.facts), now_ms)
     parameters = {
         **_place(proposed.scope),
         "roots": row["roots"] + (row["revision"] is None),
         "tenant_facts": row["tenant_facts"] - (row["live_facts"] or 0) + root.live_facts,
         "root": documents.root_properties(accepted, root, proposed, commit_id, now_ms),
         "expires_at_ms": root.expires_at_ms,
-        "changes": documents.changes(before, written_at_ms, (proposed.entities, proposed.facts), now_ms),
+        "changes": changes,
     }
-    await transaction.rows(queries.WRITE, parameters)
+    removes = changes["gone_facts"] or changes["gone_entities"]
+    await transaction.rows(queries.WRITE_AND_REMOVE if removes else queries.WRITE, parameters)
     if root.closed:
         await transaction.rows(queries.DROP_VECTORS_OF_SCOPE, _place(proposed.scope))
 

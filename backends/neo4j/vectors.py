@@ -8,12 +8,10 @@ from collections.abc import Sequence
 
 from codesynapse.backends.neo4j import queries
 from codesynapse.backends.neo4j.connection import Database, Row, Transaction
-from codesynapse.contracts.errors import Invalid
-from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.identity import Millis, require_ids
 from codesynapse.contracts.memory import Scope
-from codesynapse.contracts.vectors import Vector, VectorHit, VectorRecord, check_record, cosine, vector_id
+from codesynapse.contracts.vectors import Vector, VectorHit, VectorRecord, check_record, check_search, cosine, vector_id
 
-HITS_MAX = 100
 ON_LOOP_MAX = 20_000
 """How many products are summed up on the event loop; more go to a thread."""
 
@@ -38,8 +36,7 @@ class Neo4jVectorIndex:
             await self._put(scope, rows, now_ms)
 
     async def search(self, scope: Scope, query: Vector, *, model: str, limit: int, now_ms: Millis) -> list[VectorHit]:
-        if not 1 <= limit <= HITS_MAX:
-            raise Invalid(field="limit", limit=f"1 to {HITS_MAX}")
+        check_search(model=model, limit=limit)
         bounds = {**_place(scope), "model": model, "dimension": len(query), "now": now_ms}
         rows = await self._database.rows(queries.VECTORS, bounds)
         if len(rows) * len(query) <= ON_LOOP_MAX:
@@ -47,6 +44,7 @@ class Neo4jVectorIndex:
         return await asyncio.to_thread(_nearest, scope, query, rows, limit)
 
     async def drop(self, tenant_id: str, session_id: str, ns: str | None = None) -> int:
+        require_ids(tenant_id=tenant_id, session_id=session_id, ns=ns)
         place = {"tenant": tenant_id, "session": session_id, "ns": ns}
         statement = queries.DROP_VECTORS_OF_SESSION if ns is None else queries.DROP_VECTORS_OF_SCOPE
 

@@ -7,7 +7,7 @@ from codesynapse.backends.sqlite import agent_access
 from codesynapse.backends.sqlite.agent_access import Held
 from codesynapse.backends.sqlite.agent_rows import episode_of_row, memory_of_row, token
 from codesynapse.backends.sqlite.connection import Connection
-from codesynapse.backends.sqlite.rows import is_storable, json_array
+from codesynapse.backends.sqlite.rows import json_array
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.agent_recall import (
     EPISODES_MAX,
@@ -22,6 +22,7 @@ from codesynapse.contracts.agent_recall import (
 )
 from codesynapse.contracts.agent_work import Tally
 from codesynapse.contracts.agents import EVERYWHERE, AgentScope, Episode, Kind, Memory, Reach, Sight
+from codesynapse.contracts.triples import is_storable
 
 _MEMORY_FREQUENCIES = """
 SELECT term, doc FROM agent_memory_terms WHERE term IN (SELECT value FROM json_each(?))

@@ -9,7 +9,7 @@ from codesynapse.backends.sqlite.database import Database
 from codesynapse.backends.sqlite.rows import content_of_row, outcome_of, quotas_of
 from codesynapse.contracts.commit import Accepted, Root, Stored, check_commit, check_readable
 from codesynapse.contracts.errors import SessionExpired, Unavailable
-from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.identity import Millis, require_id, require_ids
 from codesynapse.contracts.memory import (
     COMMITS_KEPT,
     CommitId,
@@ -89,6 +89,9 @@ class SqliteSessionMemory:
         outcome: Outcome,
         now_ms: Millis,
     ) -> Committed:
+        # What is none cannot be asked for either.
+        require_id(commit_id, field="commit_id")
+
         def work(connection: Connection) -> Committed:
             scope_id, stored = _stored(connection, proposed.scope, commit_id)
             accepted = check_commit(
@@ -110,6 +113,8 @@ class SqliteSessionMemory:
             raise
 
     async def committed(self, scope: Scope, commit_id: CommitId, *, now_ms: Millis) -> Committed | None:
+        require_id(commit_id, field="commit_id")
+
         def work(connection: Connection) -> Committed | None:
             scope_id, _ = _readable(connection, scope, now_ms)
             return _kept(connection, scope_id, commit_id)
@@ -121,6 +126,8 @@ class SqliteSessionMemory:
             raise
 
     async def revoke(self, tenant_id: str, session_id: str, *, now_ms: Millis) -> int:
+        require_ids(tenant_id=tenant_id, session_id=session_id)
+
         def work(connection: Connection) -> int:
             connection.execute(_REVOKE, (tenant_id, session_id, now_ms))
             rows = connection.execute(_SESSION, (tenant_id, session_id)).fetchall()
@@ -142,10 +149,12 @@ class SqliteSessionMemory:
         return await self._database.write(work, scrubs=True)
 
     async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
+        require_id(tenant_id, field="tenant_id")
         text = msgspec.json.encode(quotas).decode()
         await self._database.write(lambda connection: connection.execute(_SET_QUOTAS, (tenant_id, text)))
 
     async def quotas(self, tenant_id: str) -> Quotas:
+        require_id(tenant_id, field="tenant_id")
         return await self._database.search(tenant_id, lambda connection: _tenant(connection, tenant_id)[2])
 
     async def probe(self) -> None:

@@ -8,11 +8,19 @@ import msgspec
 from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
 from codesynapse.backends.sqlite.planting import commit_change, graph_at, kept
-from codesynapse.backends.sqlite.rows import entity_of, fact_of, is_storable, json_array
-from codesynapse.contracts.identity import Millis
+from codesynapse.backends.sqlite.rows import entity_of, fact_of, json_array
+from codesynapse.contracts.identity import Millis, require_id
 from codesynapse.contracts.memory import CommitId, Committed, Entity, EntityId, Fact, Outcome, Revision
 from codesynapse.contracts.quotas import Quotas
-from codesynapse.contracts.repository import Candidates, RepositoryChange, RepositoryScope, Slice, entity_matches
+from codesynapse.contracts.repository import (
+    Candidates,
+    RepositoryChange,
+    RepositoryScope,
+    Slice,
+    check_cursor,
+    entity_matches,
+)
+from codesynapse.contracts.triples import is_storable
 
 # Entities and facts are selected in the order that rows.py takes them in.
 _ENTITIES = """
@@ -94,8 +102,9 @@ class SqliteRepositoryGraph:
     ) -> Slice:
         def work(connection: Connection) -> Slice:
             graph, revision = graph_at(connection, scope)
-            wanted = msgspec.json.encode(list(dict.fromkeys(pairs))).decode()
-            facts = [fact_of(row) for row in connection.execute(_OF_PAIRS, (wanted, graph))]
+            wanted = [pair for pair in dict.fromkeys(pairs) if all(map(is_storable, pair))]
+            asked = msgspec.json.encode(wanted).decode()
+            facts = [fact_of(row) for row in connection.execute(_OF_PAIRS, (asked, graph))]
             return _slice(connection, graph, revision, facts, entities)
 
         return await self._database.search(scope.tenant_id, work)
@@ -109,6 +118,8 @@ class SqliteRepositoryGraph:
         outcome: Outcome,
         now_ms: Millis,
     ) -> Committed:
+        # What is none cannot be asked for either.
+        require_id(commit_id, field="commit_id")
         return await self._database.write(
             lambda connection: commit_change(
                 connection,
@@ -121,6 +132,7 @@ class SqliteRepositoryGraph:
         )
 
     async def committed(self, scope: RepositoryScope, commit_id: CommitId) -> Committed | None:
+        require_id(commit_id, field="commit_id")
         return await self._database.search(
             scope.tenant_id, lambda connection: kept(connection, graph_at(connection, scope)[0], commit_id)
         )
@@ -151,6 +163,7 @@ class SqliteRepositoryGraph:
     async def find_nodes(
         self, scope: RepositoryScope, query: str, *, after: tuple[str, str] | None, limit: int
     ) -> list[Entity]:
+        check_cursor(after)
         # The longest word leaves the fewest; whether the others match too, the law says.
         word = max(query.casefold().split(), key=len, default="")
 
@@ -185,6 +198,7 @@ class SqliteRepositoryGraph:
         return await self._database.search(scope.tenant_id, work)
 
     async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
+        require_id(tenant_id, field="tenant_id")
         text = msgspec.json.encode(quotas).decode()
         await self._database.write(lambda connection: connection.execute(_SET_QUOTAS, (tenant_id, text)))
 

@@ -10,6 +10,7 @@ from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.memory import Entity, Fact, Interval, Outcome, content_of
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.contracts.repository import search_text
+from codesynapse.contracts.triples import is_storable
 
 _aliases = msgspec.json.Decoder(tuple[str, ...]).decode
 _intervals = msgspec.json.Decoder(tuple[Interval, ...]).decode
@@ -80,12 +81,3 @@ def fact_row(fact: Fact, terms: int) -> tuple[object, ...]:
 def json_array(texts: Iterable[str]) -> str:
     """Texts as a JSON array for `json_each`, without those that cannot be stored: they would find nothing."""
     return msgspec.json.encode([text for text in texts if is_storable(text)]).decode()
-
-
-def is_storable(text: str) -> bool:
-    """Whether a text is without lone surrogates, so that it can be in the file at all."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

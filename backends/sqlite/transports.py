@@ -1,6 +1,6 @@
 """Protocol sessions as rows, and the port `Transports`."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from codesynapse.backends.sqlite.connection import Connection
@@ -34,9 +34,7 @@ SELECT key FROM transports
 WHERE subject_id = ? AND tenant_id = ? AND key NOT IN (SELECT value FROM json_each(?))
 ORDER BY used_at_ms, key LIMIT ?
 """
-_TOUCH = """
-UPDATE transports SET used_at_ms = ?1 WHERE key IN (SELECT value FROM json_each(?2)) AND used_at_ms < ?1
-"""
+_TOUCH = "UPDATE transports SET used_at_ms = max(used_at_ms, ?) WHERE key = ?"
 _CLOSE = "DELETE FROM transports WHERE key = ?"
 _TELL = "INSERT INTO transport_ends (key, at_ms) VALUES (?, ?)"
 _ENDS = "SELECT sequence, key FROM transport_ends WHERE sequence > ? ORDER BY sequence LIMIT ?"
@@ -118,9 +116,9 @@ class SqliteTransports:
 
         await self._database.write(work)
 
-    async def touch(self, keys: Sequence[str], *, now_ms: Millis) -> None:
-        named = json_array(keys)
-        await self._database.write(lambda connection: connection.execute(_TOUCH, (now_ms, named)).close())
+    async def touch(self, uses: Mapping[str, Millis]) -> None:
+        rows = [(used_at_ms, key) for key, used_at_ms in uses.items()]
+        await self._database.write(lambda connection: connection.executemany(_TOUCH, rows).close())
 
     async def close(self, key: str, *, now_ms: Millis) -> None:
         await self._database.write(lambda connection: _close(connection, key, now_ms))

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
 from codesynapse.backends.sqlite.faults import decoding
-from codesynapse.contracts.errors import Invalid
-from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.identity import Millis, require_ids
 from codesynapse.contracts.memory import EntityId, Scope
-from codesynapse.contracts.vectors import Vector, VectorHit, VectorRecord, check_record, cosine, vector_id
-
-HITS_MAX = 100
+from codesynapse.contracts.vectors import Vector, VectorHit, VectorRecord, check_record, check_search, cosine, vector_id
 
 _ENDED = """
 SELECT EXISTS (SELECT 1 FROM revocations WHERE tenant_id = :tenant AND session_id = :session)
@@ -58,8 +55,7 @@ class SqliteVectorIndex:
         await self._database.write(work)
 
     async def search(self, scope: Scope, query: Vector, *, model: str, limit: int, now_ms: Millis) -> list[VectorHit]:
-        if not 1 <= limit <= HITS_MAX:
-            raise Invalid(field="limit", limit=f"1 to {HITS_MAX}")
+        check_search(model=model, limit=limit)
 
         def work(connection: Connection) -> list[VectorHit]:
             place = (scope.tenant_id, scope.session_id, scope.ns, model, len(query), now_ms)
@@ -69,6 +65,7 @@ class SqliteVectorIndex:
         return await self._database.search(scope.tenant_id, work)
 
     async def drop(self, tenant_id: str, session_id: str, ns: str | None = None) -> int:
+        require_ids(tenant_id=tenant_id, session_id=session_id, ns=ns)
         place = {"tenant": tenant_id, "session": session_id, "ns": ns}
         return await self._database.write(lambda connection: connection.execute(_DROP, place).rowcount, scrubs=True)
 

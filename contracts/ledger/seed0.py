@@ -545,7 +545,7 @@ ROWS: tuple[Requirement, ...] = (
         promise="Authentication, health, accounts and grants work without a chat session.",
         source="seed 0, Runtime integration",
         tests=(
-            "tests/server/test_app.py::test_it_says_that_it_lives_and_is_ready_without_a_credential",
+            "tests/server/http/test_health.py::test_it_says_that_it_lives_and_is_ready_without_a_credential",
             "tests/server/http/test_api.py::test_ones_own_sessions_are_listed_with_their_state",
             "tests/server/cli/test_admin.py::test_organisations_users_and_repositories_are_listed",
         ),

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from codesynapse.contracts.commit import Root, Stored, check_commit, check_readable
 from codesynapse.contracts.errors import CodeSynapseError, SessionExpired
-from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.identity import Millis, require_id, require_ids
 from codesynapse.contracts.memory import (
     COMMITS_KEPT,
     CommitId,
@@ -92,10 +92,12 @@ class Law:
         return accepted.committed
 
     async def committed(self, scope: Scope, commit_id: CommitId, *, now_ms: Millis) -> Committed | None:
+        require_id(commit_id, field="commit_id")
         self._readable(scope, now_ms)
         return self.held[scope].commits.get(commit_id) if scope in self.held else None
 
     async def revoke(self, tenant_id: str, session_id: str, *, now_ms: Millis) -> int:
+        require_ids(tenant_id=tenant_id, session_id=session_id)
         self.revoked.add((tenant_id, session_id))
         of_session = [each for each in self.held if (each.tenant_id, each.session_id) == (tenant_id, session_id)]
         return sum(self._empty(scope) for scope in of_session)
@@ -107,9 +109,11 @@ class Law:
         return len(swept)
 
     async def set_quotas(self, tenant_id: str, quotas: Quotas) -> None:
+        require_id(tenant_id, field="tenant_id")
         self.caps[tenant_id] = quotas
 
     async def quotas(self, tenant_id: str) -> Quotas:
+        require_id(tenant_id, field="tenant_id")
         return self.caps.get(tenant_id, Quotas())
 
     async def probe(self) -> None: ...

@@ -110,8 +110,9 @@ class TestTransports(OnTransports):
     async def test_a_use_is_noted_and_never_set_back(self, transports: Transports, user: User) -> None:
         record, other = made(user.caller), made(user.caller)
         await keep(transports, record, other)
-        await transports.touch([record.key, transport_key("unknown")], now_ms=later(NOW, 7))
-        await transports.touch([record.key], now_ms=later(NOW, 3))
+        await transports.touch({record.key: later(NOW, 7), transport_key("unknown"): NOW})
+        await transports.touch({record.key: later(NOW, 3)})
+        await transports.touch({})
         await transports.change(record)
         found = await transports.find(record.key)
         assert found is not None
@@ -130,7 +131,7 @@ class TestTransports(OnTransports):
         assert await transports.ends_end() >= end.sequence
         with pytest.raises(TransportUnknown):
             await transports.change(record)
-        await transports.touch([record.key], now_ms=NOW)
+        await transports.touch({record.key: NOW})
         assert await kept(transports, record) == [False]
 
     async def test_ends_are_told_oldest_first_and_at_most_the_limit(self, transports: Transports, user: User) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from codesynapse.contracts.errors import InputUnanswered, InputUnavailable
 from codesynapse.server.mcp.capabilities import lacking, required_of
 from codesynapse.server.mcp.connection import Connection
-from codesynapse.server.mcp.messages import RequestId, Response, notification_bytes, request_bytes
+from codesynapse.server.mcp.messages import OFF_LOOP_BYTES, RequestId, Response, notification_bytes, request_bytes
 from codesynapse.server.tools.registry import Answers, InputRequest
 
 _decode_result = msgspec.json.Decoder(dict[str, Any]).decode
@@ -41,7 +41,7 @@ class Asking:
             for key, request in requests.items():
                 asked[key] = self._request(request, self._send)
             async with asyncio.timeout(self._timeout_s):
-                return {key: _result(await answer) for key, (_, answer) in asked.items()}
+                return {key: await _result(await answer) for key, (_, answer) in asked.items()}
         except TimeoutError:
             raise InputUnanswered from None
         finally:
@@ -72,10 +72,12 @@ class Asking:
             self._send(notification_bytes("notifications/cancelled", params))
 
 
-def _result(response: Response) -> dict[str, Any]:
+async def _result(response: Response) -> dict[str, Any]:
     if response.result is None:
         raise InputUnanswered
     try:
+        if memoryview(response.result).nbytes > OFF_LOOP_BYTES:
+            return await asyncio.to_thread(_decode_result, response.result)
         return _decode_result(response.result)
     except (msgspec.DecodeError, RecursionError):
         raise InputUnanswered from None

@@ -57,6 +57,7 @@ class _Uri(Struct):
     uri: str
 
 
+SUBSCRIBING = frozenset({"resources/subscribe", "resources/unsubscribe"})
 _decode_uri = msgspec.json.Decoder(_Uri).decode
 
 
@@ -83,17 +84,8 @@ class Calls:
     async def run(self, execution: Execution, run: Run, connection: Connection, out: Out, version: str) -> None:
         """Run one request and send its answer. A cancelled one sends none."""
         reporter = Reporter(run.name, run.progress_token, out.notify, connection.logs)
-        asking = Asking(connection, out.notify if out.asks else None, self._limits.input_ms / 1000)
-        context = ToolContext(
-            progress=no_progress if run.progress_token is None else reporter.progress,
-            log=reporter.log,
-            ask=asking.ask,
-            close_stream=out.close_stream,
-            capabilities=connection.capabilities if out.asks else {},
-            shared=out.shared,
-        )
         try:
-            payload = await self._payload(execution, run, context, out, version)
+            payload = await self._payload(execution, run, self._context(run, reporter, connection, out), out, version)
         except asyncio.CancelledError:
             out.silence(run.request_id)
             raise
@@ -104,32 +96,51 @@ class Calls:
         else:
             out.answer(run.request_id, payload)
 
+    def _context(self, run: Run, reporter: Reporter, connection: Connection, out: Out) -> ToolContext:
+        progress = no_progress if run.progress_token is None else reporter.progress
+        capabilities = connection.capabilities
+        if not capabilities or not out.asks:
+            return ToolContext(progress=progress, log=reporter.log, close_stream=out.close_stream, shared=out.shared)
+        asking = Asking(connection, out.notify, self._limits.input_ms / 1000)
+        return ToolContext(
+            progress=progress,
+            log=reporter.log,
+            ask=asking.ask,
+            close_stream=out.close_stream,
+            capabilities=capabilities,
+            shared=out.shared,
+        )
+
     async def _payload(self, execution: Execution, run: Run, context: ToolContext, out: Out, version: str) -> bytes:
         """The response, as a client of this revision may see it."""
         try:
-            result = await self._result(execution, run, context, out)
+            if run.method in SUBSCRIBING:
+                result = await _subscribed(execution, run, out)
+            else:
+                result = await self.operations.run(execution, run.method, run.params, context, run.toolsets)
         except ProtocolError as error:
-            # The URI that was asked for is not repeated.
-            data = None if error.code == RESOURCE_NOT_FOUND else error.data
-            return error_bytes(run.request_id, error.code, error.text, data)
+            return _error(run, error)
+        except InputUnavailable as error:
+            if run.method != "tools/call":
+                return _error(run, protocol_error(error))
+            result = refused(error)
         if isinstance(result, Answer):
             return answer_bytes(run.request_id, result, version)
         return result_bytes(run.request_id, for_version(result, version))
 
-    async def _result(self, execution: Execution, run: Run, context: ToolContext, out: Out) -> Result:
-        match run.method:
-            case "resources/subscribe":
-                await out.subscriptions.add(execution, _uri(run.params))
-                return {}
-            case "resources/unsubscribe":
-                out.subscriptions.remove(_uri(run.params))
-                return {}
-        try:
-            return await self.operations.run(execution, run.method, run.params, context, run.toolsets)
-        except InputUnavailable as error:
-            if run.method == "tools/call":
-                return refused(error)
-            raise protocol_error(error) from None
+
+async def _subscribed(execution: Execution, run: Run, out: Out) -> Result:
+    if run.method == "resources/subscribe":
+        await out.subscriptions.add(execution, _uri(run.params))
+    else:
+        out.subscriptions.remove(_uri(run.params))
+    return {}
+
+
+def _error(run: Run, error: ProtocolError) -> bytes:
+    # The URI that was asked for is not repeated.
+    data = None if error.code == RESOURCE_NOT_FOUND else error.data
+    return error_bytes(run.request_id, error.code, error.text, data)
 
 
 def _uri(params: Raw) -> str:

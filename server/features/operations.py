@@ -91,12 +91,15 @@ class Operations:
         cancellation.
         toolsets: which tools exist for this client; None for all.
         """
-        if method in STATIC:
-            return self.catalog.listing(method, params, toolsets)
         if execution is None:
+            if method in STATIC:
+                return self.catalog.listing(method, params, toolsets)
             raise ExecutionMissing
         if method == "tools/call":
-            return await self._call(execution, params, context, toolsets)
+            call = self._call(params, toolsets)
+            return await self.dispatcher.call(execution, call.name, call.arguments, context)
+        if method in STATIC:
+            return self.catalog.listing(method, params, toolsets)
         try:
             require(execution, self._clock())
             return await self._other(execution, method, params, context)
@@ -123,9 +126,7 @@ class Operations:
             unanswered("method_unanswered", error)
             raise protocol_error(error) from None
 
-    async def _call(
-        self, execution: Execution, params: Raw, context: ToolContext, toolsets: frozenset[str] | None
-    ) -> Answer:
+    def _call(self, params: Raw, toolsets: frozenset[str] | None) -> _Call:
         try:
             call = _decode_call(params)
         except msgspec.DecodeError:
@@ -134,7 +135,7 @@ class Operations:
             raise no_tool()
         if not is_object(call.arguments):
             raise ProtocolError(INVALID_PARAMS, "The arguments of a tool must be an object.")
-        return await self.dispatcher.call(execution, call.name, call.arguments, context)
+        return call
 
     async def _other(self, execution: Execution, method: str, params: Raw, context: ToolContext) -> dict[str, Any]:
         match method:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from urllib.parse import quote, unquote_to_bytes
 
 URI_MAX = 2_048
+# What stands in no URI, and the beginning of a fragment, which is none of ours.
+_foreign = re.compile(r"[^!-~]|#").search
 _expressions = re.compile(r"\{(\??)([a-z_]+(?:,[a-z_]+)*)\}")
 
 
@@ -34,7 +36,7 @@ class Template:
 
     def variables(self, uri: str) -> dict[str, str] | None:
         """The variables of a URI, decoded; None where it is not of this template. Queried ones may be missing."""
-        if len(uri) > URI_MAX or not uri.isascii() or "#" in uri:
+        if len(uri) > URI_MAX or _foreign(uri):
             return None
         path, mark, query = uri.partition("?") if self._queried else (uri, "", "")
         match = self._match(path)

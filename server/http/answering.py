@@ -5,7 +5,7 @@ A stream is never resumed: its client closes it to cancel (mcp.md, N4 and N5). S
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
@@ -35,9 +35,16 @@ class Frames:
 
     async def send(self, response: web.StreamResponse, data: bytes) -> None:
         """Write; a client that does not read for too long is disconnected. Raises ConnectionError."""
+        await self._within(response.write(data))
+
+    async def end(self, response: web.StreamResponse, data: bytes) -> None:
+        """Write the last of it, likewise: what the call holds must not wait for a reader for ever."""
+        await self._within(response.write_eof(data))
+
+    async def _within(self, writing: Awaitable[None]) -> None:
         try:
             async with asyncio.timeout(self._limits.send_timeout_ms / 1000):
-                await response.write(data)
+                await writing
         except TimeoutError:
             cut(self._request)
             raise ConnectionResetError from None
@@ -60,11 +67,7 @@ class Answering:
     def __init__(self, request: web.Request, limits: Limits) -> None:
         self._request = request
         self._limits = limits
-        self._frames = Frames(request, limits)
-        self._waiting: deque[bytes] = deque(maxlen=limits.events_max)
-        self._wake = asyncio.Event()
-        self._last: bytes | None = None
-        self._writer: asyncio.Task[web.StreamResponse] | None = None
+        self._stream: _Stream | None = None
         self._streams = accepts_stream(request.headers)
         self._timer: asyncio.TimerHandle | None = None
         if self._streams:
@@ -73,34 +76,51 @@ class Answering:
     def notify(self, payload: bytes) -> None:
         """Something comes before the answer. Where too much waits, the oldest goes: it may be dropped."""
         if self._streams:
-            self._waiting.append(payload)
-            self._begin()
-            self._wake.set()
+            self._begin().add(payload)
 
     async def finish(self, payload: bytes, json: Callable[[], web.Response]) -> web.StreamResponse:
         """Send the answer. json: what it is where there is no stream."""
         self._stop_timer()
-        if self._writer is None:
-            return json()
-        self._last = payload
-        self._wake.set()
-        return await self._writer
+        return json() if self._stream is None else await self._stream.finish(payload)
 
     def close(self) -> None:
         """Whatever happened: nothing is left behind."""
         self._stop_timer()
-        if self._writer is not None and not self._writer.done():
-            self._writer.cancel()
+        if self._stream is not None:
+            self._stream.writer.cancel()
 
-    def _begin(self) -> None:
-        if self._writer is None:
-            self._writer = asyncio.get_running_loop().create_task(self._write())
-            self._writer.add_done_callback(_looked_at)
+    def _begin(self) -> "_Stream":
+        if self._stream is None:
+            self._stream = _Stream(Frames(self._request, self._limits), self._limits.events_max)
+        return self._stream
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+class _Stream:
+    """The stream of one call, written by a task of its own."""
+
+    def __init__(self, frames: Frames, most: int) -> None:
+        self._frames = frames
+        self._waiting: deque[bytes] = deque(maxlen=most)
+        self._wake = asyncio.Event()
+        self._last: bytes | None = None
+        self.writer = asyncio.get_running_loop().create_task(self._write())
+        self.writer.add_done_callback(_looked_at)
+
+    def add(self, payload: bytes) -> None:
+        """Something comes before the answer."""
+        self._waiting.append(payload)
+        self._wake.set()
+
+    async def finish(self, payload: bytes) -> web.StreamResponse:
+        """The answer ends the stream."""
+        self._last = payload
+        self._wake.set()
+        return await self.writer
 
     async def _write(self) -> web.StreamResponse:
         response = await self._frames.open()
@@ -108,7 +128,7 @@ class Answering:
             text = b"".join(event(each) for each in self._waiting)
             self._waiting.clear()
             if self._last is not None:
-                await response.write_eof(text + event(self._last))
+                await self._frames.end(response, text + event(self._last))
                 return response
             if text:
                 await self._frames.send(response, text)

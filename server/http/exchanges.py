@@ -4,8 +4,9 @@ In-process state of running requests alone, so that a revocation ends them withi
 request.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from codesynapse.contracts.accounts import ENDING, AuditRecord, Authority
 from codesynapse.contracts.errors import TooManyTransports
@@ -32,6 +33,8 @@ class Exchanges:
         self._limits = limits
         self._running: set[Exchange] = set()
         self._subscriptions: dict[tuple[str, str], int] = {}
+        self._unsubscribed = asyncio.Event()
+        self._unsubscribed.set()
 
     def __len__(self) -> int:
         return len(self._running)
@@ -73,6 +76,12 @@ class Exchanges:
             if each.finish is not None:
                 each.finish()
 
+    async def finished(self, patience_s: float) -> None:
+        """Wait until all subscriptions have said their last word; one whose client does not read, only so long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await self._unsubscribed.wait()
+
     def cut(self) -> None:
         """Cut whatever is left."""
         for each in list(self._running):
@@ -85,5 +94,8 @@ class Exchanges:
             raise TooManyTransports(limit=self._limits.subscriptions_per_principal_max)
         if count:
             self._subscriptions[principal] = count
+            self._unsubscribed.clear()
         else:
             del self._subscriptions[principal]
+            if not self._subscriptions:
+                self._unsubscribed.set()

@@ -75,7 +75,7 @@ class Follower:
         while not self._stopped:
             self._wake.clear()
             for event in self._stream.after(position):
-                text += f"id: {self._stream.event_id(event.sequence)}\ndata: {event.payload}\n\n"
+                text += f"id: {self._stream.id_of(event)}\ndata: {event.payload}\n\n"
                 position = event.sequence
             self._sending_since = asyncio.get_running_loop().time()
             if self._stream.finished:

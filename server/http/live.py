@@ -5,25 +5,32 @@ request that brought it, so that it survives a cut; its answer goes into the ses
 """
 
 import asyncio
-import hashlib
 import secrets
 from collections import OrderedDict
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
-from codesynapse.contracts.accounts import ENDING, Action, AuditRecord, Caller
+from codesynapse.contracts.accounts import ENDING, AuditRecord, Caller
 from codesynapse.contracts.errors import EventsFull, ServerFull, TooManyCalls, TooManyTransports, TransportUnknown
 from codesynapse.contracts.identity import Cancellation, Identity, Millis
+from codesynapse.contracts.transports import ends as ends_transport
+from codesynapse.contracts.transports import transport_key
 from codesynapse.server.clock import Clock
 from codesynapse.server.features.subscriptions import Subscriptions
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.connection import Connection
 from codesynapse.server.mcp.messages import RequestId
+from codesynapse.server.mcp.naming import Names
+from codesynapse.server.mcp.seal import Seal
 from codesynapse.server.mcp.stream import Budget, EventLog, Stream
 
 Principal = tuple[str, str]
 SHARES = 4
 """One principal may keep one of so many parts of all events, so that none can use up everybody's."""
+
+
+UNTOLD_MAX = 64
+"""How many different notifications wait for a client that does not listen yet."""
 
 
 class Call:
@@ -57,16 +64,22 @@ class Reader(Protocol):
 
 
 class Live:
-    """One protocol session. It belongs to the credential that opened it."""
+    """One protocol session. It belongs to the credential that opened it.
 
-    def __init__(self, caller: Caller, connection: Connection, log: EventLog, clock: Clock) -> None:
-        self.id = secrets.token_urlsafe(32)
+    key: what its id is known by. kept: its state as it was last written to the accounts, for `keeping`.
+    """
+
+    def __init__(self, transport_id: str, caller: Caller, connection: Connection, log: EventLog, clock: Clock) -> None:
+        self.id = transport_id
+        self.key = transport_key(transport_id)
+        self.kept: object = None
         self.caller = caller
         self.connection = connection
         self.log = log
         self.calls: list[Call] = []
-        self.followers: dict[str, Reader] = {}
+        self.followers: dict[bytes, Reader] = {}
         self.standalone: Stream | None = None
+        self.untold: OrderedDict[bytes, None] = OrderedDict()
         self.subscriptions: Subscriptions | None = None
         self._clock = clock
         self.used_at_ms = clock()
@@ -88,31 +101,46 @@ class Live:
 
     def follow(self, stream: Stream, reader: Reader) -> None:
         """Attach a reader to a stream; one that was there already is half-dead and must go."""
-        attached = self.followers.get(stream.id)
-        self.followers[stream.id] = reader
+        attached = self.followers.get(stream.number)
+        self.followers[stream.number] = reader
         stream.followed = True
         if attached is not None:
             attached.stop()
 
     def unfollow(self, stream: Stream, reader: Reader) -> None:
         """Detach a reader, if it is still this one."""
-        if self.followers.get(stream.id) is reader:
-            del self.followers[stream.id]
+        if self.followers.get(stream.number) is reader:
+            del self.followers[stream.number]
             stream.followed = False
             self.touch()
 
     def cut(self, stream: Stream) -> None:
         """Detach whoever follows a stream."""
-        attached = self.followers.pop(stream.id, None)
+        attached = self.followers.pop(stream.number, None)
         if attached is not None:
             stream.followed = False
             self.touch()
             attached.stop()
 
     def tell(self, payload: bytes) -> None:
-        """Send a notification that belongs to no request, to a client that listens for such."""
+        """Send a notification that belongs to no request; before the client listens for such, each is kept once."""
         if self.standalone is not None:
             self.log.append(self.standalone, payload, answers=None, now_ms=self._clock())
+            return
+        self.untold[payload] = None
+        if len(self.untold) > UNTOLD_MAX:
+            self.untold.popitem(last=False)
+
+    def listen(self) -> Stream:
+        """A fresh stream for what belongs to no request; the one before it is over, and its reader is cut."""
+        if self.standalone is not None:
+            self.log.end(self.standalone, self._clock())
+            self.cut(self.standalone)
+            self.log.forget(self.standalone)
+        self.standalone = self.log.open(())
+        while self.untold:
+            self.tell(self.untold.popitem(last=False)[0])
+        return self.standalone
 
     def cancel(self, request_id: RequestId) -> None:
         """Cancel the newest running call of this id; an unknown one is ignored."""
@@ -135,13 +163,21 @@ class Live:
 
 
 class Lives:
-    """All protocol sessions of this process, and what each principal uses."""
+    """All protocol sessions of this process, and what each principal uses.
 
-    def __init__(self, limits: Limits, clock: Clock) -> None:
+    endings: counts what ended access, so that who waited for a store sees whether something did meanwhile.
+    displaced: keys of sessions that had to go for others of their principal, for `keeping` to forget them as well.
+    """
+
+    def __init__(self, limits: Limits, clock: Clock, seal: Seal | None = None) -> None:
+        """seal: of event ids; without, such as end with this process."""
         self._limits = limits
         self._clock = clock
-        self._table: dict[bytes, Live] = {}
-        self._of_principal: dict[Principal, OrderedDict[bytes, Live]] = {}
+        self._seal = Seal(secrets.token_bytes(32)) if seal is None else seal
+        self.endings = 0
+        self.displaced: list[str] = []
+        self._table: dict[str, Live] = {}
+        self._of_principal: dict[Principal, OrderedDict[str, Live]] = {}
         self._in_flight: dict[Principal, int] = {}
         self._shares: dict[Principal, Budget] = {}
         self.budget = Budget(limits.events_bytes_max)
@@ -152,30 +188,55 @@ class Lives:
 
     def find(self, transport_id: str, caller: Caller) -> Live:
         """The session of this id and this very credential. Raises TransportUnknown for any other."""
-        live = self._table.get(_hash(transport_id))
+        live = self._table.get(transport_key(transport_id))
         if live is None or live.caller != caller:
             raise TransportUnknown
-        self._of_principal[live.principal].move_to_end(_hash(transport_id))
+        self._of_principal[live.principal].move_to_end(live.key)
         return live
 
     def open(self, caller: Caller, connection: Connection) -> Live:
         """A new session. Raises TooManyTransports where all of the principal's are busy, ServerFull."""
+        return self._enter(secrets.token_urlsafe(32), caller, connection, self.displaced)
+
+    def revive(self, transport_id: str, caller: Caller, connection: Connection) -> Live:
+        """A session of another process, or of this one before. Raises as `open`; the one that makes room is kept."""
+        return self._enter(transport_id, caller, connection, [])
+
+    def keys_of(self, caller: Caller) -> list[str]:
+        """The keys of a principal's sessions here, least recently used first."""
+        return list(self._of_principal.get((caller.tenant_id, caller.subject_id), ()))
+
+    def uses(self, since_ms: Millis, now_ms: Millis) -> list[tuple[str, Millis]]:
+        """Which sessions were used after a moment, and when last; those in use, now."""
+        last = ((live.key, live.used_at_ms if live.idle else now_ms) for live in self._table.values())
+        return [(key, used_at_ms) for key, used_at_ms in last if used_at_ms > since_ms]
+
+    def drop(self, key: str) -> None:
+        """End the session of a key, if it is here: it was closed elsewhere."""
+        self.endings += 1
+        if key in self._table:
+            self.close(self._table[key])
+
+    def _enter(self, transport_id: str, caller: Caller, connection: Connection, displaced: list[str]) -> Live:
         own = self._of_principal.get((caller.tenant_id, caller.subject_id), OrderedDict())
         if len(own) >= self._limits.transports_per_principal_max:
             idle = next((live for live in own.values() if live.idle), None)
             if idle is None:
                 raise TooManyTransports(limit=self._limits.transports_per_principal_max)
             self.close(idle)
+            displaced.append(idle.key)
         if len(self._table) >= self._limits.transports_max:
             raise ServerFull(limit=self._limits.transports_max)
-        live = Live(caller, connection, EventLog(self._limits, self._share(caller)), self._clock)
-        self._table[_hash(live.id)] = live
-        self._of_principal.setdefault(live.principal, OrderedDict())[_hash(live.id)] = live
+        names = Names(self._seal, transport_key(transport_id).encode())
+        log = EventLog(self._limits, self._share(caller), names)
+        live = Live(transport_id, caller, connection, log, self._clock)
+        self._table[live.key] = live
+        self._of_principal.setdefault(live.principal, OrderedDict())[live.key] = live
         return live
 
     def close(self, live: Live) -> None:
         """End a session and forget it."""
-        key = _hash(live.id)
+        key = live.key
         if self._table.pop(key, None) is None:
             return
         own = self._of_principal[live.principal]
@@ -232,7 +293,6 @@ class Lives:
             self.tasks.discard(finished)
             live.calls.remove(call)
             live.touch()
-            live.touch()
             self.leave(live.principal)
 
         task.add_done_callback(done)
@@ -259,6 +319,7 @@ class Lives:
     def end(self, record: AuditRecord) -> None:
         """Close the sessions whose access an audit record ended."""
         if record.action in ENDING:
+            self.endings += 1
             for live in [each for each in self._table.values() if ends(record, each.caller, each.connection.identity)]:
                 self.close(live)
 
@@ -270,19 +331,4 @@ class Lives:
 
 def ends(record: AuditRecord, caller: Caller, identity: Identity | None) -> bool:
     """Whether a record ended the access of this caller, under this identity."""
-    match record.action:
-        case Action.ORGANIZATION_SUSPENDED:
-            return caller.tenant_id == record.tenant_id
-        case Action.USER_SUSPENDED:
-            return caller.subject_id == record.target
-        case Action.MEMBER_WITHDRAWN:
-            return (caller.tenant_id, caller.subject_id) == (record.tenant_id, record.target)
-        case Action.KEY_REVOKED:
-            return caller.key_id == record.target
-        case _:
-            return identity is not None and identity.session_id == record.target
-
-
-def _hash(transport_id: str) -> bytes:
-    # The id is a bearer secret within its credential: the table holds no copy that could be compared byte by byte.
-    return hashlib.blake2b(transport_id.encode("utf-8", "surrogateescape"), digest_size=16).digest()
+    return ends_transport(record, caller, None if identity is None else identity.session_id)

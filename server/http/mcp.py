@@ -12,11 +12,13 @@ from codesynapse.contracts.errors import (
     HeaderInvalid,
     TransportUnknown,
 )
-from codesynapse.contracts.identity import Execution, Identity
+from codesynapse.contracts.identity import CommitIds, Execution, Identity, Millis
 from codesynapse.server.clock import Clock
 from codesynapse.server.features.calls import Calls
+from codesynapse.server.features.reading_back import ReadBack
 from codesynapse.server.http.errors import headers_of, status_of
 from codesynapse.server.http.following import Follower
+from codesynapse.server.http.keeping import Keeper
 from codesynapse.server.http.live import Call, Live, Lives
 from codesynapse.server.http.modern import ModernEndpoint, Visible
 from codesynapse.server.http.outgoing import Outgoing, Waiting
@@ -30,9 +32,10 @@ from codesynapse.server.http.requests import (
     may_stream,
     single,
 )
+from codesynapse.server.http.resuming import standing_in
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.catalog import chosen_toolsets
-from codesynapse.server.mcp.connection import VERSIONS, Accepted, Cancel, Connection, Effect, Reply, Run, ServerInfo
+from codesynapse.server.mcp.connection import VERSIONS, Accepted, Cancel, Connection, Effect, Reply, Run
 from codesynapse.server.mcp.era import is_modern, named_modern
 from codesynapse.server.mcp.errors import refusal_bytes
 from codesynapse.server.mcp.messages import (
@@ -48,12 +51,12 @@ from codesynapse.server.mcp.messages import (
     parse,
     parse_batch,
 )
+from codesynapse.server.mcp.naming import NOWHERE, commit_seed
 from codesynapse.server.mcp.request import status_of_code
 from codesynapse.server.mcp.stream import EVENT_ID_MAX, Position, Stream
 from codesynapse.server.sessions.registry import Sessions, execution_of
 
 TOOLSETS_HEADER = "X-CodeSynapse-Toolsets"
-GONE = "The response is no longer kept; whether the call took effect must be looked up."
 
 
 class McpEndpoint:
@@ -64,8 +67,9 @@ class McpEndpoint:
         *,
         sessions: Sessions,
         lives: Lives,
+        keeper: Keeper,
+        read_back: ReadBack,
         calls: Calls,
-        info: ServerInfo,
         limits: Limits,
         clock: Clock,
         toolsets: frozenset[str] | None,
@@ -73,8 +77,9 @@ class McpEndpoint:
     ) -> None:
         self._sessions = sessions
         self._lives = lives
+        self._keeper = keeper
+        self._read_back = read_back
         self._calls = calls
-        self._info = info
         self._limits = limits
         self._clock = clock
         self._toolsets = toolsets
@@ -86,7 +91,7 @@ class McpEndpoint:
         authority, said = await authorize(self._sessions, request)
         modern = _named_modern(request)
         transport_id = None if modern else single(request.headers, TRANSPORT_HEADER)
-        live = None if transport_id is None else self._lives.find(transport_id, authority.caller)
+        live = None if transport_id is None else await self._keeper.find(transport_id, authority.caller)
         _check_content_type(request)
         try:
             check_claim(authority, said)
@@ -97,11 +102,11 @@ class McpEndpoint:
                 if modern:
                     return await self._modern.answer(request, authority, message)
                 if live is None:
-                    return self._initialize(authority, message)
+                    return await self._initialize(authority, message)
             else:
                 message = None
             _check_version(request, live.connection)
-            self._bind(live, authority)
+            await self._bind(live, authority)
             return await self._receive(request, live, authority, message, body)
         except ProtocolError as error:
             status = status_of_code(error.code) if modern else _status(error)
@@ -109,7 +114,7 @@ class McpEndpoint:
 
     async def get(self, request: web.Request) -> web.StreamResponse:
         """The standalone stream, or the rest of any stream by Last-Event-ID."""
-        live, _ = await self._bound(request)
+        live, authority = await self._bound(request)
         if not may_stream(request.headers):
             raise web.HTTPMethodNotAllowed("GET", ["POST", "DELETE"])
         _check_version(request, live.connection)
@@ -118,15 +123,16 @@ class McpEndpoint:
             raise HeaderInvalid(field="Last-Event-ID", limit=f"{EVENT_ID_MAX} ASCII characters")
         found = None if not last else live.log.find(last)
         if found is None:
-            return await self._follow(request, live, self._standalone(live), 0)
+            return await self._follow(request, live, live.listen(), 0)
         if isinstance(found, Position):
             return await self._follow(request, live, found.stream, found.sequence)
-        return await self._follow(request, live, self._lost(live, found), 0)
+        stream = await standing_in(self._read_back, live, authority, found, self._clock)
+        return await self._follow(request, live, stream, found.sequence)
 
     async def delete(self, request: web.Request) -> web.StreamResponse:
         """End the protocol session; the chat session and its memory stay."""
         live, _ = await self._bound(request)
-        self._lives.close(live)
+        await self._keeper.close(live)
         return web.Response(status=204)
 
     async def _bound(self, request: web.Request) -> tuple[Live, Authority]:
@@ -135,30 +141,34 @@ class McpEndpoint:
         transport_id = None if _named_modern(request) else single(request.headers, TRANSPORT_HEADER)
         if transport_id is None:
             raise web.HTTPMethodNotAllowed(request.method, ["POST"])
-        live = self._lives.find(transport_id, authority.caller)
+        live = await self._keeper.find(transport_id, authority.caller)
         check_claim(authority, said)
         if authority.binding is None:
             raise ExecutionMissing
-        self._bind(live, authority)
+        await self._bind(live, authority)
         return live, authority
 
-    def _bind(self, live: Live, authority: Authority) -> None:
+    async def _bind(self, live: Live, authority: Authority) -> None:
         live.touch()
         binding = authority.binding
         live.connection.bind(None if binding is None else binding.identity)
         if binding is not None:
             live.deadline_ms = binding.expires_at_ms
+        await self._keeper.save(live)
+        if live.closed:
+            raise TransportUnknown
 
-    def _initialize(self, authority: Authority, message: Message) -> web.Response:
+    async def _initialize(self, authority: Authority, message: Message) -> web.Response:
         """A session is made by a valid `initialize` alone; anything else allocates nothing."""
         if not isinstance(message, Request) or message.method != "initialize":
             text = f"A request needs the header {TRANSPORT_HEADER}; send initialize to get one."
             named = message.id if isinstance(message, Request) else NO_ID
             raise ProtocolError(INVALID_REQUEST, text, named)
-        connection = Connection(self._calls.operations.catalog, self._info)
+        connection = self._keeper.connect()
         reply = connection.open(message)
-        live = self._lives.open(authority.caller, connection)
-        self._bind(live, authority)
+        binding = authority.binding
+        identity, ends_ms = (None, Millis(0)) if binding is None else (binding.identity, binding.expires_at_ms)
+        live = await self._keeper.open(authority.caller, connection, identity, ends_ms)
         return _json(reply.payload, headers={TRANSPORT_HEADER: live.id})
 
     async def _receive(
@@ -172,6 +182,7 @@ class McpEndpoint:
         if isinstance(parsed, list):
             return await self._batch(request, live, authority, parsed, toolsets)
         effect = live.connection.receive(parsed, toolsets)
+        await self._keeper.save(live)
         match effect:
             case Run():
                 return await self._run(request, live, authority, [effect], [])
@@ -210,6 +221,7 @@ class McpEndpoint:
                     live.cancel(effect.request_id)
                 case Accepted():
                     pass
+        await self._keeper.save(live)
         if not runs and not ready:
             return web.Response(status=202)
         return await self._run(request, live, authority, runs, ready, batch=True)
@@ -233,20 +245,23 @@ class McpEndpoint:
             named = runs[0].request_id if len(runs) == 1 else NO_ID
             return _json(refusal_bytes(error, named), status=status, headers=headers_of(status))
         named_ids = (*(each for each, _ in ready), *(run.request_id for run in runs))
-        stream = live.log.open(named_ids)
+        places = [NOWHERE] * len(ready) + [self._read_back.place(run) for run in runs]
+        stream = live.log.open(named_ids, places)
         for request_id, payload in ready:
             live.log.append(stream, payload, answers=request_id, now_ms=self._clock())
         assert live.connection.identity is not None or not runs
         streams = accepts_stream(request.headers)
-        for run in runs:
-            self._start(live, authority, run, stream, streams)
+        for index, run in enumerate(runs, start=len(ready)):
+            self._start(live, authority, run, stream, index, streams)
         if streams:
             return await self._follow(request, live, stream, 0)
         return await self._gather(live, stream, batch=batch)
 
-    def _start(self, live: Live, authority: Authority, run: Run, stream: Stream, streams: bool) -> None:
+    def _start(self, live: Live, authority: Authority, run: Run, stream: Stream, index: int, streams: bool) -> None:
         call = Call(run.request_id, stream)
-        execution = _execution(authority, live.connection.identity, call)
+        writes = stream.place(index) is not NOWHERE
+        commits = CommitIds(commit_seed(live.key.encode(), stream.number, index)) if writes else None
+        execution = _execution(authority, live.connection.identity, call, commits)
         version = live.connection.version
         out = Outgoing(live, stream, self._clock, streams, self._calls)
         work = self._calls.run(execution, run, live.connection, out, version)
@@ -273,23 +288,6 @@ class McpEndpoint:
     async def _follow(self, request: web.Request, live: Live, stream: Stream, position: int) -> web.StreamResponse:
         return await Follower(request, live, stream, self._limits).follow(position)
 
-    def _standalone(self, live: Live) -> Stream:
-        """A fresh stream for what belongs to no request; the one before it is over, and its reader is cut."""
-        if live.standalone is not None:
-            live.log.end(live.standalone, self._clock())
-            live.cut(live.standalone)
-            live.log.forget(live.standalone)
-        live.standalone = live.log.open(())
-        return live.standalone
-
-    def _lost(self, live: Live, requests: Sequence[RequestId]) -> Stream:
-        """A stream that tells for each request that its response is gone, so that nobody waits for ever."""
-        stream = live.log.open(tuple(requests))
-        for request_id in requests:
-            payload = error_bytes(request_id, -32603, GONE, {"ok": False, "code": "response_gone"})
-            live.log.append(stream, payload, answers=request_id, now_ms=self._clock())
-        return stream
-
     async def _parsed(self, body: bytes) -> tuple[Message, bool]:
         """The message, and whether it belongs to the stateless revisions."""
         if len(body) > OFF_LOOP_BYTES:
@@ -298,7 +296,9 @@ class McpEndpoint:
 
     async def _parsed_batch(self, connection: Connection, body: bytes) -> list[Message | ProtocolError]:
         if connection.version != "2025-03-26":
-            raise ProtocolError(INVALID_REQUEST, "The body must be one JSON object.")
+            # Refused like any body that is no message, too deep a one with its limit.
+            message, _ = await self._parsed(body)
+            return [message]
         deepest, most = self._limits.json_depth_max, self._limits.batch_max
         if len(body) > OFF_LOOP_BYTES:
             return await asyncio.to_thread(parse_batch, body, deepest=deepest, most=most)
@@ -326,9 +326,9 @@ def _effect(connection: Connection, item: Message | ProtocolError, toolsets: fro
     return connection.receive(item, toolsets)
 
 
-def _execution(authority: Authority, identity: Identity | None, call: Call) -> Execution:
+def _execution(authority: Authority, identity: Identity | None, call: Call, commits: CommitIds | None) -> Execution:
     assert identity is not None
-    return execution_of(authority, identity, call.cancellation)
+    return execution_of(authority, identity, call.cancellation, commits)
 
 
 def _check_version(request: web.Request, connection: Connection) -> None:

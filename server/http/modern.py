@@ -1,7 +1,7 @@
 """POST on /mcp at 2026-07-28 and later: identity from the request's own headers, and no state from one to the next."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 from aiohttp import web
@@ -41,6 +41,7 @@ class ModernEndpoint:
         exchanges: Exchanges,
         limits: Limits,
         visible: Visible,
+        recheck: Callable[[Execution], Awaitable[None]],
     ) -> None:
         self._modern = modern
         self._listening = listening
@@ -49,6 +50,7 @@ class ModernEndpoint:
         self._exchanges = exchanges
         self._limits = limits
         self._visible = visible
+        self._recheck = recheck
 
     async def answer(self, request: web.Request, authority: Authority, message: Message) -> web.StreamResponse:
         """The answer to a message of an authorised sender, whose claim was checked. Raises HeaderInvalid."""
@@ -64,8 +66,7 @@ class ModernEndpoint:
         except ProtocolError as error:
             return refused(error, message)
         except CodeSynapseError as error:
-            status = status_of(error)
-            return _json(refusal_bytes(error, message.id), status=status, headers=headers_of(status))
+            return _refused(error, message)
 
     async def _answer(
         self, request: web.Request, authority: Authority, asked: Asked, toolsets: Toolsets
@@ -85,8 +86,6 @@ class ModernEndpoint:
         self, request: web.Request, authority: Authority, asked: Asked, execution: Execution, toolsets: Toolsets
     ) -> web.StreamResponse:
         """Run in this request's own task, which ends with its connection: closing it is how a client cancels."""
-        if self._tasks.takes(asked, toolsets):
-            return _json(self._tasks.start(asked, execution, toolsets))
         principal = (authority.caller.tenant_id, authority.caller.subject_id)
         self._lives.enter(principal, 1)
         running = asyncio.current_task()
@@ -108,10 +107,16 @@ class ModernEndpoint:
         self, answering: Answering, asked: Asked, execution: Execution, toolsets: Toolsets
     ) -> web.StreamResponse:
         try:
-            payload = await self._modern.answer(asked, execution, toolsets, answering.notify)
+            if self._tasks.takes(asked, toolsets):
+                payload = await self._tasks.start(asked, execution, toolsets, answering.notify)
+            else:
+                payload = await self._modern.answer(asked, execution, toolsets, answering.notify)
         except ProtocolError as error:
             refusal = refused(error, asked)
             return await answering.finish(error_of(error, asked.id), lambda: refusal)
+        except CodeSynapseError as error:
+            refusal = _refused(error, asked)
+            return await answering.finish(refusal_bytes(error, asked.id), lambda: refusal)
         return await answering.finish(payload, lambda: _json(payload))
 
     async def _listen(
@@ -121,6 +126,8 @@ class ModernEndpoint:
             raise ExecutionMissing
         ended = asyncio.Event()
         with self._exchanges.running(authority, lambda: cut(request), finish=ended.set):
+            # From here on an end of access cuts it; what ended while the request was read is seen now.
+            await self._recheck(execution)
             subscription = await self._listening.open(asked, execution)
             try:
                 return await self._follow(request, subscription, ended, execution)
@@ -141,7 +148,7 @@ class ModernEndpoint:
                 if text:
                     await frames.send(response, text)
                 if ended.is_set():
-                    await response.write_eof(event(subscription.end()))
+                    await frames.end(response, event(subscription.end()))
                     return response
                 await frames.wait(response, wake)
         except ConnectionError:
@@ -170,6 +177,12 @@ def headers_of_protocol(request: web.Request) -> Mapping[str, Sequence[str]]:
 def refused(error: ProtocolError, about: Request | Asked) -> web.Response:
     """A JSON-RPC error with this era's status."""
     return _json(error_of(error, about.id), status=status_of_code(modern_code(error.code)))
+
+
+def _refused(error: CodeSynapseError, about: Request | Asked) -> web.Response:
+    """A refusal that no argument decides, with its HTTP status."""
+    status = status_of(error)
+    return _json(refusal_bytes(error, about.id), status=status, headers=headers_of(status))
 
 
 def _version(request: web.Request) -> str | None:

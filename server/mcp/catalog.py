@@ -2,12 +2,13 @@
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
+from codesynapse.server.mcp.header import Declared, declarations
 from codesynapse.server.mcp.messages import INVALID_PARAMS, METHOD_NOT_FOUND, ProtocolError
 
 T = TypeVar("T")
@@ -25,6 +26,7 @@ class Catalog:
     def __init__(self) -> None:
         self._tools: dict[str, dict[str, Any]] = {}
         self._toolset: dict[str, str] = {}
+        self._declared: dict[str, Declared] = {}
         self._prompts: dict[str, dict[str, Any]] = {}
         self._templates: dict[str, dict[str, Any]] = {}
         self.resources = False
@@ -37,6 +39,7 @@ class Catalog:
             raise ValueError(f"the tool {listed['name']} is registered twice")
         self._tools[listed["name"]] = listed
         self._toolset[listed["name"]] = toolset
+        self._declared[listed["name"]] = declarations(listed.get("inputSchema", {}))
 
     def add_prompt(self, listed: dict[str, Any]) -> None:
         """Add a prompt, as in `prompts/list`. Raises ValueError for a name that is taken."""
@@ -59,10 +62,9 @@ class Catalog:
         """Whether a tool exists for this client; a hidden one is unknown."""
         return name in self._tools and (toolsets is None or self._toolset[name] in toolsets)
 
-    def schema(self, name: str, toolsets: frozenset[str] | None) -> Mapping[str, Any] | None:
-        """The input schema of a tool; None for one that does not exist for this client."""
-        found: Mapping[str, Any] | None = self._tools[name]["inputSchema"] if self.shows(name, toolsets) else None
-        return found
+    def declared(self, name: str, toolsets: frozenset[str] | None) -> Declared:
+        """The headers that repeat parameters of a tool; none for one that does not exist for this client."""
+        return self._declared[name] if self.shows(name, toolsets) else {}
 
     def visible(self, toolsets: frozenset[str] | None) -> list[dict[str, Any]]:
         """The tools of these toolsets; None for all."""

@@ -27,6 +27,8 @@ _ONE_MORE = ("not", "if", "then", "else", "contentSchema")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("patternProperties", "dependentSchemas", "$defs", "definitions")
 Path = tuple[str, ...]
+Declared = Mapping[Path, tuple[str, str]]
+"""Header token and type of each annotated property, by its path."""
 
 
 def one(headers: Headers, name: str) -> str | None:
@@ -61,12 +63,11 @@ def check_value(headers: Headers, name: str, value: object) -> str | None:
     return None if plain == value else "must be the same as"
 
 
-def check_parameters(schema: Schema | None, arguments: Raw, headers: Headers) -> str | None:
+def check_parameters(declared: Declared, arguments: Raw, headers: Headers) -> str | None:
     """What is wrong with a call's `Mcp-Param-…` headers, as a sentence; None if nothing is.
 
-    schema: of the tool's arguments; None where the tool is unknown. One whose annotations are not valid declares none.
+    declared: what the tool's schema declares; nothing where the tool is unknown.
     """
-    declared = {} if schema is None else declarations(schema)
     if not declared:
         return None
     values = msgspec.json.decode(arguments)
@@ -78,8 +79,8 @@ def check_parameters(schema: Schema | None, arguments: Raw, headers: Headers) ->
     return None
 
 
-def declarations(schema: Schema) -> dict[Path, tuple[str, str]]:
-    """Header token and type of each annotated property by its path; none at all if any annotation is not valid."""
+def declarations(schema: Schema) -> Declared:
+    """What a schema declares; nothing at all if any annotation in it is not valid."""
     found: dict[Path, tuple[str, str]] = {}
     tokens: set[str] = set()
     for path, each in _positions(schema):

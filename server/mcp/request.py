@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from codesynapse.server.mcp.connection import LOG_LEVELS, VERSIONS
 from codesynapse.server.mcp.era import MODERN_VERSIONS, VERSION_KEY, named_modern
-from codesynapse.server.mcp.header import Schema, check_parameters, check_value, one
+from codesynapse.server.mcp.header import Declared, check_parameters, check_value, one
 from codesynapse.server.mcp.messages import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -92,16 +92,16 @@ def checked(
     headers: Mapping[str, Sequence[str]] | None,
     *,
     methods: frozenset[str],
-    schema_of: Callable[[str], Schema | None],
+    declared: Callable[[str], Declared],
 ) -> Asked:
     """A request that may go on to its handler. Raises ProtocolError for the first thing that is wrong with it.
 
     headers: all values of each header that begins with `mcp-`, by its name in lower case; None on stdio, where there
-    are none. methods: what the server answers. schema_of: the input schema of a tool that the client may see.
+    are none. methods: what the server answers. declared: the headers of a tool's parameters; none for an unknown tool.
     """
     meta = _meta(request)
     if headers is not None:
-        _check_headers(request, str(meta.version), headers, schema_of)
+        _check_headers(request, str(meta.version), headers, declared)
     check_served(str(meta.version), request.id)
     if request.method not in methods:
         # Whoever tries `initialize` learns by what else it could talk (mcp.md, N28).
@@ -154,9 +154,9 @@ def _meta(request: Request) -> _Meta:
 
 
 def _check_headers(
-    request: Request, version: str, headers: Mapping[str, Sequence[str]], schema_of: Callable[[str], Schema | None]
+    request: Request, version: str, headers: Mapping[str, Sequence[str]], declared: Callable[[str], Declared]
 ) -> None:
-    fault = _version_fault(version, headers) or _body_fault(request, headers, schema_of)
+    fault = _version_fault(version, headers) or _body_fault(request, headers, declared)
     if fault is not None:
         raise ProtocolError(HEADER_MISMATCH, fault, request.id)
 
@@ -168,7 +168,7 @@ def _version_fault(version: str, headers: Mapping[str, Sequence[str]]) -> str | 
 
 
 def _body_fault(
-    request: Request, headers: Mapping[str, Sequence[str]], schema_of: Callable[[str], Schema | None]
+    request: Request, headers: Mapping[str, Sequence[str]], declared: Callable[[str], Declared]
 ) -> str | None:
     if one(headers, "mcp-method") != request.method:
         return "The header Mcp-Method must stand once and repeat the method."
@@ -183,4 +183,4 @@ def _body_fault(
             return f"The header Mcp-Name {fault} params.{member}."
     if request.method != "tools/call" or not isinstance(value, str) or not is_object(named.arguments):
         return None
-    return check_parameters(schema_of(value), named.arguments, headers)
+    return check_parameters(declared(value), named.arguments, headers)

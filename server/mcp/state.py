@@ -64,19 +64,23 @@ def opened(
 ) -> Rounds:
     """The rounds that a request continues, or its first. Raises ProtocolError for a state that is not its own.
 
-    Only what was asked for counts as an answer; other keys are passed over, and without a state all are.
+    With a state, only what it asked for counts as an answer, and other keys are passed over. Without one, all count: a
+    client may say beforehand what it will be asked (the suite's `input-required-result-ignore-extra-params`), since an
+    answer is its own word either way.
     """
     try:
         told = _decode(params)
     except msgspec.DecodeError:
         text = "inputResponses must be an object and requestState a string."
         raise ProtocolError(INVALID_PARAMS, text, request_id) from None
-    answers: Answers = {}
-    if told.requestState is not None:
+    given = told.inputResponses or {}
+    if told.requestState is None:
+        answers = _answers(given, tuple(given))
+    else:
         state = _state(seal, told.requestState, _context(method, params, identity))
         if state is None or now_ms >= state.expires_at_ms:
             raise ProtocolError(INVALID_PARAMS, "requestState is not one of this request, or has expired.", request_id)
-        answers = {**state.answers, **_answers(told.inputResponses or {}, state.asked)}
+        answers = {**state.answers, **_answers(given, state.asked)}
     return Rounds(method=method, params=params, identity=identity, answers=answers)
 
 

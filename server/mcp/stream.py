@@ -5,36 +5,40 @@ Replaying and following live are the same reading by position, so nothing is los
 bounded four ways: events a stream, bytes a session, bytes a principal, bytes of the whole process (`Budget`).
 """
 
-import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from codesynapse.contracts.errors import TransportUnknown
 from codesynapse.contracts.identity import Millis
 from codesynapse.server.limits import Limits
-from codesynapse.server.mcp.messages import NO_ID, RequestId
+from codesynapse.server.mcp.messages import RequestId
+from codesynapse.server.mcp.naming import NOWHERE, Asked, Names, Place, carried
+from codesynapse.server.mcp.seal import Seal
 
 EVENT_ID_MAX = 256
+ALL = "z"
+"""Stands in an event id where every request of its stream has its response before it: nothing can be missing."""
 STREAM_BYTES = 1_024
 """What a stream costs beside its payloads; counted, so that many small answers stay within the bounds too."""
-STANDALONE = "s"
-"""Stands in the name of a stream that answers no request: who resumes it has lost nothing and gets another one."""
-_number = re.compile(r"[1-9a-f][0-9a-f]{0,15}", re.ASCII).fullmatch
 GONE_MAX = 1_024
-"""How many streams a session remembers by name after their events went, to name the lost requests on resume."""
+"""How many streams a session remembers after their events went, whose names do not carry all of their requests."""
 
 
 class Event:
-    """One message on a stream. sequence: from 1. response: it answers a request, so it may not be dropped."""
+    """One message on a stream. sequence: from 1. response: it answers a request, so it may not be dropped.
 
-    __slots__ = ("payload", "response", "sequence")
+    answered: which requests of the stream have their response up to here, as bits in their order.
+    """
 
-    def __init__(self, sequence: int, payload: str, *, response: bool) -> None:
+    __slots__ = ("answered", "payload", "response", "sequence")
+
+    def __init__(self, sequence: int, payload: str, *, response: bool, answered: int = 0) -> None:
         self.sequence = sequence
         self.payload = payload
         self.response = response
+        self.answered = answered
 
 
 class Budget:
@@ -64,14 +68,22 @@ class Stream:
 
     waiting: ids of the requests whose responses are still to come; a stream with requests is finished when none is
     left. wake: called after each change; the shell sets it while it follows. written: a reader got it to its end.
-    followed: a reader is at it, so that letting it go would free nothing.
+    followed: a reader is at it, so that letting it go would free nothing. number: tells it from all others of its
+    session, also from those before a restart. begins: the position before its first event; 0 unless it stands in for
+    one whose events are gone. name: what its event ids begin with; made when it is first needed.
     """
 
     __slots__ = (
+        "_answered",
+        "_answered_before",
+        "_name",
+        "_names",
+        "_places",
+        "begins",
         "events",
         "finished_at_ms",
         "followed",
-        "id",
+        "number",
         "requests",
         "sequence",
         "size_bytes",
@@ -80,12 +92,28 @@ class Stream:
         "written",
     )
 
-    def __init__(self, stream_id: str, requests: tuple[RequestId, ...]) -> None:
-        self.id = stream_id
+    def __init__(
+        self,
+        names: Names,
+        requests: tuple[RequestId, ...],
+        places: Sequence[Place] = (),
+        *,
+        instead_of: "Lost | None" = None,
+    ) -> None:
+        self._names = names
+        self._name = None if instead_of is None else instead_of.name
+        self._places = places
+        self._answered = 0
+        self.number = names.number() if instead_of is None else instead_of.number
         self.requests = requests
         self.waiting = list(requests)
+        for index in () if instead_of is None else set(range(len(requests))).difference(instead_of.missing):
+            self._answered |= 1 << index
+            self.waiting.remove(requests[index])
+        self._answered_before = self._answered
         self.events: list[Event] = []
-        self.sequence = 0
+        self.begins = 0 if instead_of is None else instead_of.sequence
+        self.sequence = self.begins
         self.size_bytes = STREAM_BYTES
         self.finished_at_ms: Millis | None = None
         self.wake: Callable[[], None] | None = None
@@ -100,9 +128,56 @@ class Stream:
         """Events behind a position, oldest first."""
         return (event for event in self.events if event.sequence > sequence)
 
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        """Its requests, each with the place where it may write."""
+        return tuple(Asked(request_id, self.place(index)) for index, request_id in enumerate(self.requests))
+
+    def place(self, index: int) -> Place:
+        """Where the request at this place on the stream may write."""
+        return self._places[index] if self._places else NOWHERE
+
+    @property
+    def name(self) -> str:
+        if self._name is None:
+            self._name = self._names.name(self.number, self.asked)
+        return self._name
+
     def event_id(self, sequence: int) -> str:
         """The id by which a client resumes behind this event."""
-        return f"{self.id}.{sequence}"
+        answered = self._answered_before
+        for event in self.events:
+            if event.sequence > sequence:
+                break
+            answered = event.answered
+        return self._event_id(sequence, answered)
+
+    def id_of(self, event: Event) -> str:
+        """The id of an event of this stream."""
+        return self._event_id(event.sequence, event.answered)
+
+    def answer(self, request_id: RequestId) -> bool:
+        """Note that a request has its response; whether it was waited for."""
+        if request_id not in self.waiting:
+            return False
+        self.waiting.remove(request_id)
+        for index, each in enumerate(self.requests):
+            if each == request_id and not self._answered >> index & 1:
+                self._answered |= 1 << index
+                break
+        return True
+
+    def add(self, payload: bytes, *, response: bool) -> None:
+        """The next event."""
+        self.sequence += 1
+        self.events.append(Event(self.sequence, payload.decode("ascii"), response=response, answered=self._answered))
+        self.size_bytes += len(payload)
+
+    def _event_id(self, sequence: int, answered: int) -> str:
+        if not answered:
+            return f"{self.name}.{sequence}"
+        everything = answered == (1 << len(self.requests)) - 1
+        return f"{self.name}.{sequence}.{ALL if everything else f'{answered:x}'}"
 
 
 class Position(NamedTuple):
@@ -112,54 +187,74 @@ class Position(NamedTuple):
     sequence: int
 
 
+class Lost(NamedTuple):
+    """Where a client stands on a stream whose events are gone, or that another server had.
+
+    asked: its requests. missing: which of them it has no response to. here: it was this log that let it go.
+    """
+
+    name: str
+    number: bytes
+    sequence: int
+    asked: tuple[Asked, ...]
+    missing: tuple[int, ...]
+    here: bool
+
+
 class EventLog:
     """All streams of one protocol session."""
 
-    def __init__(self, limits: Limits, budget: Budget) -> None:
+    def __init__(self, limits: Limits, budget: Budget, names: Names | None = None) -> None:
+        """names: of its streams; without, such as nobody can read but this log."""
         self._limits = limits
         self._budget = budget
-        self._name = secrets.token_urlsafe(6)
-        self._opened = 0
-        self._streams: OrderedDict[str, Stream] = OrderedDict()
-        self._finished: OrderedDict[str, Stream] = OrderedDict()
-        self._gone: OrderedDict[str, tuple[RequestId, ...]] = OrderedDict()
+        self._names = Names(Seal(secrets.token_bytes(32)), b"") if names is None else names
+        self._streams: OrderedDict[bytes, Stream] = OrderedDict()
+        self._finished: OrderedDict[bytes, Stream] = OrderedDict()
+        self._gone: OrderedDict[bytes, tuple[Asked, ...]] = OrderedDict()
         self._released = False
         self.size_bytes = 0
 
-    def open(self, requests: tuple[RequestId, ...]) -> Stream:
-        """A fresh stream. Its name begins with the log's random one: a mere counter would repeat after a restart.
+    def open(self, requests: tuple[RequestId, ...], places: Sequence[Place] = ()) -> Stream:
+        """A fresh stream. places: where each request may write; empty: none of them does.
 
         Raises TransportUnknown after `release`: what it held, nobody would ever give back.
         """
+        return self._keep(Stream(self._names, requests, places))
+
+    def reopen(self, lost: Lost) -> Stream:
+        """A stream that stands in for one that is gone, for the requests that are missing: its ids go on from there.
+
+        Raises TransportUnknown after `release`.
+        """
+        if lost.number in self._streams:
+            self.forget(self._streams[lost.number])
+        requests, places = zip(*lost.asked, strict=True)
+        return self._keep(Stream(self._names, requests, places, instead_of=lost))
+
+    def _keep(self, stream: Stream) -> Stream:
         if self._released:
             raise TransportUnknown
-        self._opened += 1
-        mark = "" if requests else STANDALONE
-        stream = Stream(f"{self._name}{mark}{self._opened:x}", requests)
-        self._streams[stream.id] = stream
+        self._streams[stream.number] = stream
         self._grow(stream.size_bytes)
         return stream
 
     def append(self, stream: Stream, payload: bytes, *, answers: RequestId | None, now_ms: Millis) -> None:
         """Add an event; `answers` names the request that it responds to."""
-        if stream.finished or stream.id not in self._streams:
+        if stream.finished or self._streams.get(stream.number) is not stream:
             return
-        stream.sequence += 1
-        stream.events.append(Event(stream.sequence, payload.decode("ascii"), response=answers is not None))
-        stream.size_bytes += len(payload)
+        awaited = answers is not None and stream.answer(answers)
+        stream.add(payload, response=answers is not None)
         self._grow(len(payload))
-        if answers is not None and answers in stream.waiting:
-            stream.waiting.remove(answers)
-            if not stream.waiting:
-                self._finish(stream, now_ms)
+        if awaited and not stream.waiting:
+            self._finish(stream, now_ms)
         self._trim(stream)
         if stream.wake is not None:
             stream.wake()
 
     def settle(self, stream: Stream, request_id: RequestId, now_ms: Millis) -> None:
         """A request that will get no response: it was cancelled."""
-        if request_id in stream.waiting:
-            stream.waiting.remove(request_id)
+        stream.answer(request_id)
         if not stream.waiting:
             self._finish(stream, now_ms)
         if stream.wake is not None:
@@ -173,23 +268,30 @@ class EventLog:
 
     def forget(self, stream: Stream) -> None:
         """Let a stream go that nobody can resume: its answer went out on a plain JSON response."""
-        if self._streams.pop(stream.id, None) is not None:
-            self._finished.pop(stream.id, None)
+        if self._streams.get(stream.number) is stream:
+            del self._streams[stream.number]
+            self._finished.pop(stream.number, None)
             self._grow(-stream.size_bytes)
 
-    def find(self, event_id: str) -> Position | tuple[RequestId, ...] | None:
+    def find(self, event_id: str) -> Position | Lost | None:
         """Where a `Last-Event-ID` of this session points.
 
-        A stream and a position, from which everything behind it can be replayed; the ids of requests whose
-        responses are gone, or no id's where they are not known any more; or None for a stream that is not of this
-        session, or that belonged to no request. Source: mcp.md, §4.3.5.
+        A stream and a position, from which everything behind it can be replayed; the requests whose responses are
+        gone; or None for a stream that is not of this session, that belonged to no request, or all of whose
+        responses came before: nothing is missing. Source: mcp.md, §4.3.5.
         """
-        name, _, number = event_id.rpartition(".")
-        stream = self._streams.get(name)
-        if stream is None:
-            return self._gone.get(name) or ((NO_ID,) if self._gave(name) else None)
+        name, _, rest = event_id.partition(".")
+        named = self._names.read(name)
+        if named is None:
+            return None
+        number, _, answered = rest.partition(".")
         sequence = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
-        return Position(stream, sequence)
+        stream = self._streams.get(named.number)
+        if stream is not None and sequence >= stream.begins:
+            return Position(stream, sequence)
+        asked = self._gone.get(named.number, named.asked)
+        missing = tuple(index for index in range(len(asked)) if not _passed(answered, index))
+        return Lost(name, named.number, sequence, asked, missing, named.own) if missing else None
 
     def expire(self, now_ms: Millis) -> None:
         """Let go of responses that were kept for ten minutes."""
@@ -240,21 +342,16 @@ class EventLog:
 
     def _drop(self, stream: Stream) -> None:
         self.forget(stream)
-        if stream.requests:
-            self._gone[stream.id] = stream.requests
+        if not carried(stream.asked):
+            self._gone[stream.number] = stream.asked
             while len(self._gone) > GONE_MAX:
                 self._gone.popitem(last=False)
 
     def _finish(self, stream: Stream, now_ms: Millis) -> None:
         if not stream.finished:
             stream.finished_at_ms = now_ms
-            if stream.id in self._streams:
-                self._finished[stream.id] = stream
-
-    def _gave(self, name: str) -> bool:
-        """Whether a stream of requests had this name."""
-        number = name.removeprefix(self._name)
-        return number != name and _number(number) is not None and int(number, 16) <= self._opened
+            if self._streams.get(stream.number) is stream:
+                self._finished[stream.number] = stream
 
     def _oldest_finished(self) -> Stream | None:
         return next(iter(self._finished.values()), None)
@@ -268,3 +365,13 @@ class EventLog:
     def _grow(self, size: int) -> None:
         self.size_bytes += size
         self._budget.grow(size)
+
+
+def _passed(answered: str, index: int) -> bool:
+    """Whether an event id says that the request at this place had its response. Who changes that harms itself."""
+    if answered == ALL:
+        return True
+    try:
+        return bool(int(answered, 16) >> index & 1) if 0 < len(answered) <= 16 else False
+    except ValueError:
+        return False

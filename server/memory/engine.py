@@ -5,7 +5,7 @@ The law and the store decide; this only reads, applies, commits, and reads again
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from msgspec import structs
@@ -17,7 +17,7 @@ from codesynapse.contracts.memory import CommitId, Committed, Outcome, Revision,
 from codesynapse.contracts.ports import SessionMemory
 from codesynapse.contracts.triples import Triple
 from codesynapse.server.clock import Clock
-from codesynapse.server.memory.views import Upserted, upserted
+from codesynapse.server.memory.views import Upserted, ended_facts, upserted
 
 ATTEMPTS = 16
 """How often a commit is tried against other processes' writers before the conflict is reported."""
@@ -48,9 +48,9 @@ class Turns:
                 self._waiting[scope] = (lock, users - 1)
 
 
-def new_commit_id() -> CommitId:
-    """An id for one commit, by which a lost acknowledgement is settled."""
-    return CommitId(secrets.token_hex(16))
+def new_commit_id(execution: Execution) -> CommitId:
+    """The id of an execution's next commit, by which a lost acknowledgement is settled, for all attempts at it."""
+    return CommitId(secrets.token_hex(16) if execution.commits is None else execution.commits.take())
 
 
 def check_expected(expected: int | None, current: Revision) -> None:
@@ -59,12 +59,17 @@ def check_expected(expected: int | None, current: Revision) -> None:
         raise RevisionConflict(details={"revision": current})
 
 
-class SessionEngine:
-    """The session memory of whoever executes."""
+def unheard(_: object) -> None:
+    """Nobody wants to know that something changed."""
 
-    def __init__(self, memory: SessionMemory, clock: Clock) -> None:
+
+class SessionEngine:
+    """The session memory of whoever executes. changed: told the scope after each commit."""
+
+    def __init__(self, memory: SessionMemory, clock: Clock, changed: Callable[[Scope], None] = unheard) -> None:
         self._memory = memory
         self._clock = clock
+        self._changed = changed
         self._turns = Turns()
 
     async def snapshot(self, execution: Execution, ns: str) -> Snapshot:
@@ -86,11 +91,11 @@ class SessionEngine:
         Raises NamespaceClosed, QuotaExceeded, SnapshotTooLarge, Invalid; RevisionConflict where `expected_revision`
         is not the current one, or where other processes were faster 16 times.
         """
-        scope = scope_of(require(execution, self._clock()), ns)
+        scope, commit_id = scope_of(require(execution, self._clock()), ns), new_commit_id(execution)
         async with self._turns.of(scope):
             for attempt in range(1, ATTEMPTS + 1):
                 try:
-                    return await self._try_upsert(execution, scope, triples, source, expected_revision)
+                    return await self._try_upsert(execution, commit_id, scope, triples, source, expected_revision)
                 except RevisionConflict:
                     if expected_revision is not None or attempt == ATTEMPTS:
                         raise
@@ -98,7 +103,7 @@ class SessionEngine:
 
     async def clear(self, execution: Execution, ns: str) -> int:
         """Close the namespace for good; how many facts went, 0 where it was closed already."""
-        scope = scope_of(require(execution, self._clock()), ns)
+        scope, commit_id = scope_of(require(execution, self._clock()), ns), new_commit_id(execution)
         async with self._turns.of(scope):
             for attempt in range(1, ATTEMPTS + 1):
                 snapshot = await self.snapshot(execution, ns)
@@ -107,7 +112,7 @@ class SessionEngine:
                 removed = len(snapshot.facts)
                 closed = structs.replace(snapshot, entities=(), facts=(), closed=True)
                 try:
-                    await self._commit(execution, closed, snapshot.revision, Outcome(removed=removed))
+                    await self._commit(execution, commit_id, closed, snapshot.revision, Outcome(removed=removed))
                 except RevisionConflict:
                     if attempt == ATTEMPTS:
                         raise
@@ -115,9 +120,23 @@ class SessionEngine:
                     return removed
         raise AssertionError("unreachable: the last attempt returns or raises")
 
+    async def result(self, execution: Execution, ns: str, commit_id: CommitId) -> Upserted | None:
+        """What an upsert of this commit id did, with those of its facts that are still there; None where none is kept.
+
+        Raises SessionExpired and SessionRevoked.
+        """
+        now_ms = self._clock()
+        scope = scope_of(require(execution, now_ms), ns)
+        committed = await self._memory.committed(scope, commit_id, now_ms=now_ms)
+        if committed is None:
+            return None
+        snapshot = await self._memory.load(scope, now_ms=now_ms)
+        return upserted(committed.outcome, snapshot.facts, snapshot.entities, committed.revision)
+
     async def _try_upsert(
         self,
         execution: Execution,
+        commit_id: CommitId,
         scope: Scope,
         triples: Sequence[Triple],
         source: str | None,
@@ -131,35 +150,40 @@ class SessionEngine:
         applied = apply(snapshot.entities, snapshot.facts, triples, now_ms, source=source)
         if not applied.changed:
             return upserted(applied.outcome, applied.facts, applied.entities, snapshot.revision)
-        committed = await self._commit_fitted(execution, snapshot, applied)
-        return upserted(committed.outcome, applied.facts, applied.entities, committed.revision)
+        committed = await self._commit_fitted(execution, commit_id, snapshot, applied)
+        ended = ended_facts(snapshot.facts, applied.changed_facts, now_ms)
+        return upserted(committed.outcome, applied.facts, applied.entities, committed.revision, ended)
 
-    async def _commit_fitted(self, execution: Execution, snapshot: Snapshot, applied: Applied) -> Committed:
+    async def _commit_fitted(
+        self, execution: Execution, commit_id: CommitId, snapshot: Snapshot, applied: Applied
+    ) -> Committed:
         """Commit; where the store finds it too large, once more without the oldest closed facts (decision 13)."""
         proposed = structs.replace(snapshot, entities=applied.entities, facts=applied.facts)
         try:
-            return await self._commit(execution, proposed, snapshot.revision, applied.outcome)
+            return await self._commit(execution, commit_id, proposed, snapshot.revision, applied.outcome)
         except SnapshotTooLarge as error:
             # The limit is the organisation's, and only the store knows it.
             smaller = fitted(proposed, self._clock(), limit=int(error.limit or 0))
             if smaller == proposed:
                 raise
-            return await self._commit(execution, smaller, snapshot.revision, applied.outcome)
+            return await self._commit(execution, commit_id, smaller, snapshot.revision, applied.outcome)
 
     async def _commit(
-        self, execution: Execution, proposed: Snapshot, read_revision: Revision, outcome: Outcome
+        self, execution: Execution, commit_id: CommitId, proposed: Snapshot, read_revision: Revision, outcome: Outcome
     ) -> Committed:
         # The first commit of a scope fixes its expiry: the binding's, which is the execution's deadline.
         expires_at_ms = proposed.expires_at_ms or execution.deadline_ms
         proposed = structs.replace(proposed, expires_at_ms=expires_at_ms)
-        commit_id, now_ms = new_commit_id(), self._clock()
+        now_ms = self._clock()
         require(execution, now_ms)  # A call that was cancelled by now writes nothing.
         try:
-            return await self._memory.commit(
+            committed = await self._memory.commit(
                 proposed, read_revision=read_revision, commit_id=commit_id, outcome=outcome, now_ms=now_ms
             )
         except Unavailable:
             settled = await self._memory.committed(proposed.scope, commit_id, now_ms=self._clock())
             if settled is None:
                 raise
-            return settled
+            committed = settled
+        self._changed(proposed.scope)
+        return committed

@@ -9,7 +9,7 @@ import msgspec
 from codesynapse.contracts.change import Applied, apply
 from codesynapse.contracts.errors import Invalid, RevisionConflict, Unavailable
 from codesynapse.contracts.identity import Execution, Identity, require
-from codesynapse.contracts.memory import Committed, Entity, EntityId, Fact
+from codesynapse.contracts.memory import CommitId, Committed, Entity, EntityId, Fact
 from codesynapse.contracts.ports import RepositoryGraph
 from codesynapse.contracts.repository import (
     MEMORY_LABEL,
@@ -22,9 +22,9 @@ from codesynapse.contracts.repository import (
 )
 from codesynapse.contracts.triples import Triple
 from codesynapse.server.clock import Clock
-from codesynapse.server.memory.engine import ATTEMPTS, Turns, check_expected, new_commit_id
+from codesynapse.server.memory.engine import ATTEMPTS, Turns, check_expected, new_commit_id, unheard
 from codesynapse.server.memory.ranking import terms_of
-from codesynapse.server.memory.views import EdgeView, Found, Neighbourhood, Upserted, node_view, upserted
+from codesynapse.server.memory.views import Found, Neighbourhood, Upserted, edge_view, ended_facts, node_view, upserted
 
 CANDIDATES_MAX = 512
 REINDEXED_MAX = 500
@@ -36,12 +36,22 @@ Recheck = Callable[[Execution, str], Awaitable[None]]
 
 
 class RepositoryEngine:
-    """The durable graph, behind grants that the caller of these functions has checked."""
+    """The durable graph, behind grants that the caller of these functions has checked.
 
-    def __init__(self, graph: RepositoryGraph, clock: Clock, recheck: Recheck) -> None:
+    changed: told the scope after each commit.
+    """
+
+    def __init__(
+        self,
+        graph: RepositoryGraph,
+        clock: Clock,
+        recheck: Recheck,
+        changed: Callable[[RepositoryScope], None] = unheard,
+    ) -> None:
         self._graph = graph
         self._clock = clock
         self._recheck = recheck
+        self._changed = changed
         self._turns = Turns()
 
     async def upsert(
@@ -54,16 +64,21 @@ class RepositoryEngine:
         expected_revision: int | None,
     ) -> Upserted:
         """Assert and retract, recording the session that did. Raises as `SessionEngine.upsert`."""
-        identity = require(execution, self._clock())
+        identity, commit_id = require(execution, self._clock()), new_commit_id(execution)
         scope = _scope(identity, repository)
         async with self._turns.of(scope):
             for attempt in range(1, ATTEMPTS + 1):
                 try:
-                    return await self._try_upsert(execution, scope, triples, source, expected_revision)
+                    return await self._try_upsert(execution, commit_id, scope, triples, source, expected_revision)
                 except RevisionConflict:
                     if expected_revision is not None or attempt == ATTEMPTS:
                         raise
         raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def result(self, execution: Execution, repository: str, commit_id: CommitId) -> Committed | None:
+        """What the commit of this id did; None where none is kept."""
+        scope = _scope(require(execution, self._clock()), repository)
+        return await self._graph.committed(scope, commit_id)
 
     async def candidates(
         self, execution: Execution, repository: str, terms: Sequence[str], *, history: bool
@@ -115,13 +130,28 @@ class RepositoryEngine:
             border = _enter(entities, found, kept)
         return Neighbourhood(
             nodes=[node_view(entity) for entity in entities.values()],
-            edges=[_edge(fact) for fact in edges.values()],
+            edges=[edge_view(fact) for fact in edges.values()],
             truncated=truncated,
         )
+
+    async def overview(self, execution: Execution, repository: str, *, limit: int) -> tuple[Slice, bool]:
+        """The first entities in their order, and what holds now among or at them: at most `limit` of each.
+
+        The second value: whether there is more.
+        """
+        now_ms = self._clock()
+        scope = _scope(require(execution, now_ms), repository)
+        entities = await self._graph.find_nodes(scope, "", after=None, limit=limit + 1)
+        first = {entity.id: entity for entity in entities[:limit]}
+        found = await self._graph.touching(scope, list(first), limit=limit + 1, now_ms=now_ms)
+        ends = {**{entity.id: entity for entity in found.entities}, **first}
+        more = len(entities) > limit or len(found.facts) > limit
+        return Slice(revision=found.revision, entities=tuple(ends.values()), facts=found.facts[:limit]), more
 
     async def _try_upsert(
         self,
         execution: Execution,
+        commit_id: CommitId,
         scope: RepositoryScope,
         triples: Sequence[Triple],
         source: str | None,
@@ -136,24 +166,29 @@ class RepositoryEngine:
         applied = apply(known.entities, known.facts, triples, now_ms, origin_session_id=session_id, source=source)
         if not applied.changed:
             return upserted(applied.outcome, applied.facts, applied.entities, known.revision)
-        committed = await self._commit(execution, scope, known, applied)
-        return upserted(committed.outcome, applied.facts, applied.entities, committed.revision)
+        committed = await self._commit(execution, commit_id, scope, known, applied)
+        ended = ended_facts(known.facts, applied.changed_facts, now_ms)
+        return upserted(committed.outcome, applied.facts, applied.entities, committed.revision, ended)
 
-    async def _commit(self, execution: Execution, scope: RepositoryScope, known: Slice, applied: Applied) -> Committed:
+    async def _commit(
+        self, execution: Execution, commit_id: CommitId, scope: RepositoryScope, known: Slice, applied: Applied
+    ) -> Committed:
         change = await self._change(execution, scope, known, applied)
-        commit_id, now_ms = new_commit_id(), self._clock()
+        now_ms = self._clock()
         require(execution, now_ms)  # A call that was cancelled by now writes nothing.
         # A session's own memory carries its tombstone; this graph does not, and the call may have waited its turn.
         await self._recheck(execution, scope.repository)
         try:
-            return await self._graph.commit(
+            committed = await self._graph.commit(
                 change, read_revision=known.revision, commit_id=commit_id, outcome=applied.outcome, now_ms=now_ms
             )
         except Unavailable:
             settled = await self._graph.committed(scope, commit_id)
             if settled is None:
                 raise
-            return settled
+            committed = settled
+        self._changed(scope)
+        return committed
 
     async def _change(
         self, execution: Execution, scope: RepositoryScope, known: Slice, applied: Applied
@@ -191,10 +226,6 @@ def _enter(entities: dict[EntityId, Entity], found: Slice, kept: Sequence[Fact])
                 entities[end] = ends[end]
                 border.append(end)
     return border
-
-
-def _edge(fact: Fact) -> EdgeView:
-    return EdgeView(id=fact.id, source=fact.subject, target=fact.object, predicate=fact.predicate)
 
 
 def _cursor(entity: Entity) -> str:

@@ -101,7 +101,10 @@ class AdvisoryView(Struct, kw_only=True):
 
 
 class Upserted(Struct, kw_only=True):
-    """What an upsert did. The counts add up to the triples sent, but for `superseded`. revision: null if skipped."""
+    """What an upsert did. The counts add up to the triples sent, but for `superseded`. revision: null if skipped.
+
+    ended: the facts that held before and do not any more, retracted or superseded; absent where there is none.
+    """
 
     facts: list[FactView]
     added: int
@@ -109,6 +112,7 @@ class Upserted(Struct, kw_only=True):
     superseded: int
     retracted: int
     revision: int | None
+    ended: list[FactView] | UnsetType = UNSET
 
 
 class Recalled(Struct, kw_only=True):
@@ -213,7 +217,20 @@ def node_view(entity: Entity) -> NodeView:
     )
 
 
-def upserted(outcome: Outcome, facts: Iterable[Fact], entities: Iterable[Entity], revision: int) -> Upserted:
+def edge_view(fact: Fact) -> EdgeView:
+    """A fact as an edge."""
+    return EdgeView(id=fact.id, source=fact.subject, target=fact.object, predicate=fact.predicate)
+
+
+def ended_facts(before: Iterable[Fact], changed: Iterable[Fact], now_ms: Millis) -> list[Fact]:
+    """The changed facts that held before a change and do not any more."""
+    held = {fact.id for fact in before if fact.current(now_ms)}
+    return [fact for fact in changed if fact.id in held and not fact.current(now_ms)]
+
+
+def upserted(
+    outcome: Outcome, facts: Iterable[Fact], entities: Iterable[Entity], revision: int, ended: Iterable[Fact] = ()
+) -> Upserted:
     """The answer to an upsert: the facts that were asserted, in the order in which they were sent."""
     by_id, ends = {fact.id: fact for fact in facts}, {entity.id: entity for entity in entities}
     return Upserted(
@@ -223,4 +240,5 @@ def upserted(outcome: Outcome, facts: Iterable[Fact], entities: Iterable[Entity]
         superseded=outcome.superseded,
         retracted=outcome.retracted,
         revision=revision,
+        ended=[fact_view(each, ends) for each in ended] or UNSET,
     )

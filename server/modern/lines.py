@@ -76,7 +76,7 @@ class ModernLines:
             if asked.method == "subscriptions/listen":
                 return await self._listen(asked, execution, write)
             if self._tasks.takes(asked, self._toolsets):
-                return self._tasks.start(asked, execution, self._toolsets)
+                return await self._tasks.start(asked, execution, self._toolsets, write)
         return await self._modern.answer(asked, execution, self._toolsets, write)
 
     async def _listen(self, asked: Asked, execution: Execution, write: Write) -> bytes:

@@ -4,8 +4,11 @@ The shells bring a request that was checked and an execution that the registry r
 response, or a ProtocolError that they send in its place. Nothing here knows of the request before.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
 
 from codesynapse.contracts.errors import ExecutionMissing, InputUnavailable
 from codesynapse.contracts.identity import Execution, Millis
@@ -15,6 +18,7 @@ from codesynapse.server.features.reporting import Reporter
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.capabilities import client_capabilities, lacking, required_of
 from codesynapse.server.mcp.connection import LOG_LEVELS, STATIC, ServerInfo
+from codesynapse.server.mcp.header import Declared
 from codesynapse.server.mcp.messages import Request, ascii_safe
 from codesynapse.server.mcp.request import Asked, checked
 from codesynapse.server.mcp.result import Results, capability_missing
@@ -28,6 +32,7 @@ from codesynapse.server.tools.registry import (
     InputRequest,
     InputRequired,
     ToolContext,
+    cannot_ask,
     no_log,
     no_progress,
 )
@@ -39,8 +44,17 @@ OPERATIONS: Final = LISTS | ASKING | {"resources/list", "completion/complete"}
 METHODS: Final = OPERATIONS | {"subscriptions/listen", "tasks/get", "tasks/update", "tasks/cancel"}
 """All methods; whatever the session revisions had beside these is gone."""
 
+T = TypeVar("T")
 Notify = Callable[[bytes], None]
 Toolsets = frozenset[str] | None
+
+
+class _Call(Struct):
+    name: str
+    arguments: Raw = Raw(b"{}")
+
+
+_decode_call = msgspec.json.Decoder(_Call).decode
 
 
 class Modern:
@@ -56,10 +70,10 @@ class Modern:
     def checked(self, request: Request, headers: Mapping[str, Sequence[str]] | None, toolsets: Toolsets) -> Asked:
         """The request, if it is sound. Raises ProtocolError. headers: None on stdio."""
 
-        def schema_of(name: str) -> Mapping[str, Any] | None:
-            return self.operations.catalog.schema(name, toolsets)
+        def declared(name: str) -> Declared:
+            return self.operations.catalog.declared(name, toolsets)
 
-        return checked(request, headers, methods=METHODS, schema_of=schema_of)
+        return checked(request, headers, methods=METHODS, declared=declared)
 
     async def answer(self, asked: Asked, execution: Execution | None, toolsets: Toolsets, notify: Notify) -> bytes:
         """The response. Raises ProtocolError, ExecutionMissing for what needs an execution, and a cancellation.
@@ -70,21 +84,37 @@ class Modern:
             return self.results.discovered(asked.id, self.operations.catalog.capabilities())
         if execution is None and asked.method not in LISTS:
             raise ExecutionMissing
-        rounds = None if execution is None or asked.method not in ASKING else self._rounds(asked, execution)
+        if execution is None or asked.method not in ASKING:
+            return self.response(asked, await self.run(asked, execution, toolsets, notify, cannot_ask))
+        rounds = self.rounds(asked, execution)
         try:
-            result = await self.run(asked, execution, toolsets, notify, self._asking(asked, rounds))
+            result = await self.run(asked, execution, toolsets, notify, asking(asked, rounds))
         except InputRequired as needed:
-            assert rounds is not None
-            return self._ask(asked, rounds, needed.requests)
+            return self.ask(asked, rounds, needed.requests)
         return self.response(asked, result)
 
     async def run(
         self, asked: Asked, execution: Execution | None, toolsets: Toolsets, notify: Notify, ask: Ask
     ) -> Result:
         """The bare result. Raises as `answer` does, and InputRequired where `ask` does."""
-        if asked.progress_token is None and asked.log_level is None:
-            reporter = None
-        else:
+        run = self.operations.run
+        return await self._with_context(
+            asked, notify, ask, lambda context: run(execution, asked.method, asked.params, context, toolsets)
+        )
+
+    async def prepare(self, asked: Asked, execution: Execution, notify: Notify, ask: Ask) -> Answer | None:
+        """What comes before a call's task; an answer where it refuses the call. Raises as `run` does."""
+        call, prepare = _decode_call(asked.params), self.operations.dispatcher.prepare
+        return await self._with_context(
+            asked, notify, ask, lambda context: prepare(execution, call.name, call.arguments, context)
+        )
+
+    async def _with_context(
+        self, asked: Asked, notify: Notify, ask: Ask, work: Callable[[ToolContext], Awaitable[T]]
+    ) -> T:
+        """Do some work with what it may say and ask meanwhile."""
+        reporter = None
+        if asked.progress_token is not None or asked.log_level is not None:
             reporter = Reporter(asked.method, asked.progress_token, notify, _wants(asked.log_level))
         context = ToolContext(
             progress=no_progress if reporter is None else reporter.progress,
@@ -94,7 +124,7 @@ class Modern:
             shared=asked.shared,
         )
         try:
-            return await self.operations.run(execution, asked.method, asked.params, context, toolsets)
+            return await work(context)
         except InputUnavailable as error:
             raise capability_missing(error.required, asked.id) from None
         finally:
@@ -111,19 +141,8 @@ class Modern:
         """A tool's answer as the JSON of a result."""
         return answer_json(answer, first=b'"resultType":"complete",', meta=self.results.server)
 
-    def _asking(self, asked: Asked, rounds: Rounds | None) -> Ask:
-        async def ask(requests: Mapping[str, InputRequest]) -> Answers:
-            if rounds is None:
-                raise InputUnavailable
-            check_declared(asked, requests)
-            open_ones = {key: each for key, each in requests.items() if not _answered(rounds, key, each)}
-            if open_ones:
-                raise InputRequired(open_ones)
-            return {key: rounds.answers[key] for key in requests}
-
-        return ask
-
-    def _rounds(self, asked: Asked, execution: Execution) -> Rounds:
+    def rounds(self, asked: Asked, execution: Execution) -> Rounds:
+        """What the client has said before to this very request. Raises ProtocolError."""
         return opened(
             self._seal,
             request_id=asked.id,
@@ -133,10 +152,30 @@ class Modern:
             now_ms=self._clock(),
         )
 
-    def _ask(self, asked: Asked, rounds: Rounds, requests: Mapping[str, InputRequest]) -> bytes:
+    def ask(self, asked: Asked, rounds: Rounds, requests: Mapping[str, InputRequest]) -> bytes:
+        """The response that asks for more."""
         expires_at_ms = Millis(self._clock() + self._limits.input_ms)
         state = rounds.sealed(self._seal, tuple(requests), expires_at_ms)
         return self.results.input_required(asked.id, requests, state)
+
+
+def asking(asked: Asked, rounds: Rounds) -> Ask:
+    """Asks by the answer to a request: what was not answered before ends the run."""
+
+    async def ask(requests: Mapping[str, InputRequest]) -> Answers:
+        check_declared(asked, requests)
+        answers = answered(rounds, requests)
+        if open_ones := {key: each for key, each in requests.items() if key not in answers}:
+            raise InputRequired(open_ones)
+        return answers
+
+    return ask
+
+
+def answered(rounds: Rounds, requests: Mapping[str, InputRequest]) -> dict[str, dict[str, Any]]:
+    """The answers that are there already and have the form that was asked for."""
+    found = {key: rounds.answers[key] for key in requests if key in rounds.answers}
+    return {key: each for key, each in found.items() if acceptable(requests[key].method, requests[key].params, each)}
 
 
 def check_declared(asked: Asked, requests: Mapping[str, InputRequest]) -> None:
@@ -144,11 +183,6 @@ def check_declared(asked: Asked, requests: Mapping[str, InputRequest]) -> None:
     required = required_of((each.method, each.params) for each in requests.values())
     if lacks := lacking(client_capabilities(asked.capabilities), required):
         raise InputUnavailable(lacks)
-
-
-def _answered(rounds: Rounds, key: str, request: InputRequest) -> bool:
-    answer = rounds.answers.get(key)
-    return answer is not None and acceptable(request.method, request.params, answer)
 
 
 def _wants(lowest: str | None) -> Callable[[str], bool]:

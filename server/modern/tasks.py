@@ -20,10 +20,10 @@ from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.messages import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, ascii_safe
 from codesynapse.server.mcp.request import Asked
 from codesynapse.server.mcp.result import TASKS_EXTENSION, capability_missing, modern_code
-from codesynapse.server.mcp.state import acceptable
-from codesynapse.server.modern.service import Modern, check_declared
+from codesynapse.server.mcp.state import Rounds, acceptable
+from codesynapse.server.modern.service import Modern, Notify, answered, asking, check_declared
 from codesynapse.server.telemetry import fault
-from codesynapse.server.tools.registry import Answer, Answers, InputRequest
+from codesynapse.server.tools.registry import Answer, Answers, InputRequest, InputRequired
 
 TASK_METHODS: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
 POLL_MS: Final = 500
@@ -104,8 +104,23 @@ class Tasks:
             raise capability_missing({"extensions": {TASKS_EXTENSION: {}}}, asked.id)
         return support != "forbidden" and asked.extends(TASKS_EXTENSION)
 
-    def start(self, asked: Asked, execution: Execution, toolsets: frozenset[str] | None) -> bytes:
-        """Begin a call as a task; the response that names it. Raises TooManyCalls."""
+    async def start(self, asked: Asked, execution: Execution, toolsets: frozenset[str] | None, notify: Notify) -> bytes:
+        """Begin a call as a task; the response that names it, or what comes before it. Raises TooManyCalls."""
+        rounds = self._modern.rounds(asked, execution)
+        try:
+            refusal = await self._modern.prepare(asked, execution, notify, asking(asked, rounds))
+        except InputRequired as needed:
+            return self._modern.ask(asked, rounds, needed.requests)
+        if refusal is not None:
+            return self._modern.response(asked, refusal)
+        task = self._begun(execution)
+        running = asyncio.get_running_loop().create_task(self._run(task, asked, toolsets, rounds))
+        task.running = running
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        return self._modern.results.task(asked.id, self._shown(task))
+
+    def _begun(self, execution: Execution) -> Task:
         now_ms = self._clock()
         self.sweep(now_ms)
         principal = _principal(execution)
@@ -113,11 +128,7 @@ class Tasks:
             raise TooManyCalls(limit=self._most)
         task = Task(execution, now_ms)
         self._tasks[task.id] = task
-        running = asyncio.get_running_loop().create_task(self._run(task, asked, toolsets))
-        task.running = running
-        self._running.add(running)
-        running.add_done_callback(self._running.discard)
-        return self._modern.results.task(asked.id, self._shown(task))
+        return task
 
     async def answer(self, asked: Asked, execution: Execution | None) -> bytes:
         """The response to a method of the extension. Raises ProtocolError, ExecutionMissing."""
@@ -140,7 +151,7 @@ class Tasks:
             case "tasks/update":
                 self._hear(task, params.inputResponses)
             case _:
-                self._cancel(task, asked)
+                self._cancel(task)
         return self._modern.results.complete(asked.id, asked.method, result)
 
     def sweep(self, now_ms: Millis) -> None:
@@ -176,11 +187,11 @@ class Tasks:
         del self._tasks[task.id]
         task.cancel()
 
-    def _cancel(self, task: Task, asked: Asked) -> None:
-        if task.ended:
-            raise ProtocolError(INVALID_PARAMS, "The task has ended already.", asked.id)
-        task.turn("cancelled", self._clock())
-        task.cancel()
+    def _cancel(self, task: Task) -> None:
+        """Cancel it; one that has ended stays as it is, and its client is answered alike."""
+        if not task.ended:
+            task.turn("cancelled", self._clock())
+            task.cancel()
 
     def _hear(self, task: Task, responses: Mapping[str, Raw]) -> None:
         """Take the answers that a question waits for; others are passed over, and what does not fit is asked again."""
@@ -201,10 +212,11 @@ class Tasks:
         else:
             task.turn("working", self._clock())
 
-    async def _run(self, task: Task, asked: Asked, toolsets: frozenset[str] | None) -> None:
+    async def _run(self, task: Task, asked: Asked, toolsets: frozenset[str] | None, rounds: Rounds) -> None:
         async def ask(requests: Mapping[str, InputRequest]) -> Answers:
             check_declared(asked, requests)
-            task.waiting.update(requests)
+            task.answers |= answered(rounds, requests)
+            task.waiting |= {key: each for key, each in requests.items() if key not in task.answers}
             self._show_waiting(task)
             while not requests.keys() <= task.answers.keys():
                 task.answered.clear()

@@ -18,7 +18,7 @@ from codesynapse.contracts.errors import (
     Unauthenticated,
     Unavailable,
 )
-from codesynapse.contracts.identity import Cancellation, Execution, Identity, require, valid_id
+from codesynapse.contracts.identity import Cancellation, CommitIds, Execution, Identity, require, valid_id
 from codesynapse.contracts.ports import Accounts, SessionMemory, VectorIndex
 from codesynapse.server.clock import Clock
 from codesynapse.server.telemetry import fault
@@ -130,8 +130,16 @@ class Sessions:
         held = await self._accounts.grant(identity.tenant_id, repository, identity.subject_id)
         require_level(held, level)
 
+    async def readable(self, execution: Execution) -> list[str]:
+        """The repositories that the caller may read, by name."""
+        identity = require(execution, self._clock())
+        held = await self._accounts.repositories(identity.tenant_id, identity.subject_id)
+        return sorted(each.repository for each in held if each.level is not None)
 
-def execution_of(authority: Authority, identity: Identity, cancellation: Cancellation) -> Execution:
+
+def execution_of(
+    authority: Authority, identity: Identity, cancellation: Cancellation, commits: CommitIds | None = None
+) -> Execution:
     """The execution of one call under a resolved binding."""
     assert authority.binding is not None
     return Execution(
@@ -140,4 +148,5 @@ def execution_of(authority: Authority, identity: Identity, cancellation: Cancell
         key_id=authority.caller.key_id,
         deadline_ms=authority.binding.expires_at_ms,
         cancellation=cancellation,
+        commits=commits,
     )

@@ -18,7 +18,7 @@ from codesynapse.server.mcp.messages import OFF_LOOP_BYTES, ProtocolError, Reque
 from codesynapse.server.telemetry import Metrics, fault, unanswered
 from codesynapse.server.tools.arguments import decode_arguments, decode_object
 from codesynapse.server.tools.gate import Gate
-from codesynapse.server.tools.registry import Answer, Blocks, InputRequired, Tool, Toolbox, ToolContext
+from codesynapse.server.tools.registry import Answer, Blocks, Handler, InputRequired, Tool, Toolbox, ToolContext
 
 _encode = msgspec.json.Encoder().encode
 PASSING = (InputRequired, InputUnavailable, ProtocolError)
@@ -40,19 +40,29 @@ class Dispatcher:
     async def call(self, execution: Execution, name: str, arguments: Raw, context: ToolContext) -> Answer:
         """Run a tool under an execution. Raises a cancellation, and what is in PASSING."""
         try:
-            answer = await self._answer(execution, name, arguments, context)
+            tool = self.toolbox.tool(name)
+            answer = await self._answer(execution, tool, tool.handler, arguments, context)
         except PASSING as error:
             self._metrics.call(name, "asked" if isinstance(error, InputRequired) else "refused")
             raise
         self._metrics.call(name, "refused" if answer.is_error else "answered")
         return answer
 
-    async def _answer(self, execution: Execution, name: str, arguments: Raw, context: ToolContext) -> Answer:
+    async def prepare(self, execution: Execution, name: str, arguments: Raw, context: ToolContext) -> Answer | None:
+        """Do what comes before a tool's task; an answer where it refuses the call. Raises as `call` does."""
         tool = self.toolbox.tool(name)
+        if tool.prepare is None:
+            return None
+        answer = await self._answer(execution, tool, tool.prepare, arguments, context)
+        return answer if answer.is_error else None
+
+    async def _answer(
+        self, execution: Execution, tool: Tool, handler: Handler, arguments: Raw, context: ToolContext
+    ) -> Answer:
         try:
             now_ms = self._clock()
             require(execution, now_ms)
-            said = await self._gate.run(tool, execution, await _decoded(arguments, tool), context, now_ms)
+            said = await self._gate.run(tool, handler, execution, await _decoded(arguments, tool), context, now_ms)
             if isinstance(said, Blocks):
                 return self._blocks(execution, said)
             # Encoded here: what cannot be is the tool's fault as well, and its caller waits for an answer.

@@ -1,14 +1,18 @@
 """The graph tools of seed 0. Their arguments hold no identity: that comes with the execution."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct, structs
+import msgspec
+from msgspec import Meta, Raw, Struct, structs
 
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.identity import Execution
-from codesynapse.contracts.triples import TRIPLES_MAX
+from codesynapse.contracts.triples import TRIPLES_MAX, Triple
 from codesynapse.server.hints.state import Hints
 from codesynapse.server.hints.texts import SessionKey
+from codesynapse.server.mcp.messages import OFF_LOOP_BYTES
+from codesynapse.server.mcp.naming import REPOSITORY, SESSION, UNKNOWN, Place, place
 from codesynapse.server.memory.engine import SessionEngine
 from codesynapse.server.memory.recall import Recall
 from codesynapse.server.memory.repository import RepositoryEngine
@@ -23,10 +27,13 @@ from codesynapse.server.memory.views import (
     triples_of,
 )
 from codesynapse.server.sessions.registry import Sessions
+from codesynapse.server.tools.confirming import confirm
 from codesynapse.server.tools.registry import Hold, Tool, Toolbox, ToolContext
 
 TOOLSET = "graph"
 DEFAULT_REPOSITORY = "default"
+SHOWN_MAX = 5
+"""How many of the statements that are to be retracted a question names."""
 
 Repository = Annotated[str, Meta(min_length=1, max_length=128, description="Repository, also the namespace.")]
 Triples = Annotated[
@@ -102,11 +109,17 @@ class GraphTools:
         self._recall = recall
         self._hints = hints
 
-    async def upsert(self, execution: Execution, arguments: UpsertArguments, _: ToolContext) -> Upserted:
-        """Session memory needs only a read grant on the repository whose name it bears; the repository's own, write."""
+    async def upsert(self, execution: Execution, arguments: UpsertArguments, context: ToolContext) -> Upserted:
+        """Session memory needs only a read grant on the repository whose name it bears; the repository's own, write.
+
+        What is retracted is confirmed by the user first, where the client can ask; the answer says what ended.
+        """
         await self.check_upsert(execution, arguments)
+        durable = arguments.memory_scope == "repository"
         triples = triples_of(arguments.triples)
-        engine = self._repository if arguments.memory_scope == "repository" else self._session
+        if retracted := [triple for triple in triples if triple.retract]:
+            await confirm(context, _question(retracted, durable=durable))
+        engine = self._repository if durable else self._session
         return await engine.upsert(
             execution,
             arguments.repo,
@@ -157,6 +170,37 @@ class GraphTools:
         )
 
 
+def _question(retracted: Sequence[Triple], *, durable: bool) -> str:
+    """What the user is asked to confirm; the first statements in full."""
+    memory = "the repository's shared memory" if durable else "this chat's memory"
+    shown = "; ".join(f"{each.subject} {each.predicate} {each.object}" for each in retracted[:SHOWN_MAX])
+    more = f"; and {len(retracted) - SHOWN_MAX} more" if len(retracted) > SHOWN_MAX else ""
+    return f"Retract from {memory}: {shown}{more}?"
+
+
+class _Where(Struct):
+    repo: str = DEFAULT_REPOSITORY
+    memory_scope: str = "repository"
+
+
+class _Call(Struct):
+    arguments: _Where
+
+
+_decode_where = msgspec.json.Decoder(_Call).decode
+
+
+def upserts_at(params: Raw) -> Place:
+    """Where an upsert with these params writes; UNKNOWN where it will be refused, or is too large to look into."""
+    if memoryview(params).nbytes > OFF_LOOP_BYTES:
+        return UNKNOWN
+    try:
+        where = _decode_where(params).arguments
+    except msgspec.DecodeError:
+        return UNKNOWN
+    return place(SESSION if where.memory_scope == "session" else REPOSITORY, where.repo)
+
+
 def register_graph_tools(toolbox: Toolbox, tools: GraphTools) -> None:
     """Register the four, in the order in which a client lists them."""
     for tool in (*_facts(tools), *_entities(tools)):
@@ -195,6 +239,7 @@ def _facts(tools: GraphTools) -> list[Tool]:
             read_only=False,
             destructive=True,
             idempotent=True,
+            writes=upserts_at,
         ),
     ]
 

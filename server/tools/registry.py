@@ -4,13 +4,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, NoReturn, Protocol
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from codesynapse.contracts.errors import InputUnavailable
 from codesynapse.contracts.identity import Execution
 from codesynapse.server.hints.gated import fault_of
 from codesynapse.server.mcp.capabilities import AskMethod, lacking, required_of
 from codesynapse.server.mcp.catalog import Catalog, ListKind
+from codesynapse.server.mcp.naming import Place
 
 Progress = Callable[[float, float | None, str | None], None]
 Log = Callable[[str, str], None]
@@ -111,7 +112,10 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     input_schema: stands in the list as it is, instead of one of `arguments`; the handler then gets the arguments as
     a dict, and checks them itself. answer: None where the handler returns `Blocks`. task_support: whether a client
-    may, or must, run it as a task. hold: for the tools that a pause skips (`hints.gated`).
+    may, or must, run it as a task. hold: for the tools that a pause skips (`hints.gated`). prepare: what comes before
+    such a task, while its caller waits, and may question or refuse the call; its answer is dropped, and the handler
+    hears what the client said when it asks the same. writes: where a call with these raw params of `tools/call`
+    commits, from where its result can be read back; None where no result is kept.
     """
 
     name: str
@@ -127,6 +131,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     input_schema: dict[str, Any] | None = None
     task_support: Literal["forbidden", "optional", "required"] = "forbidden"
     hold: Hold | None = None
+    prepare: Handler | None = None
+    writes: Callable[[Raw], Place] | None = None
 
     @property
     def keyed(self) -> bool:

@@ -91,11 +91,15 @@ async def _reopened(each: Openings, number: int) -> SessionMemory:
 
 
 class Arena:
-    """Session memory of all stores, open on an event loop of its own, on which scripts are played."""
+    """Session memory of all stores, open on an event loop of its own, on which scripts are played.
 
-    def __init__(self, runner: asyncio.Runner, stores: list[Store]) -> None:
+    shrinks: whether a script that disagrees is made shorter, which takes its time.
+    """
+
+    def __init__(self, runner: asyncio.Runner, stores: list[Store], *, shrinks: bool = True) -> None:
         self._runner = runner
         self._stores = stores
+        self._phases = [Phase.generate, Phase.shrink] if shrinks else [Phase.generate]
 
     def compare(self, number: int) -> None:
         """Play the scripts of a seed. Raises Disagreement for the shortest one found, with a note of the seed."""
@@ -112,7 +116,7 @@ class Arena:
             database=None,
             # A disagreement tells its script, more briefly.
             verbosity=Verbosity.quiet,
-            phases=[Phase.generate, Phase.shrink],
+            phases=self._phases,
             suppress_health_check=list(HealthCheck),
         )
         @given(script=scripts)

@@ -11,14 +11,20 @@ from typing import Any
 from tests.conformance.installing import Tools
 from tests.conformance.outcomes import Outcome
 
+STANDING = "a list that never changes is not announced; clients would hold a stream for it"
+NAMED = "a name that says all costs every client fewer characters than its explanation"
 METADATA = {
+    "capability_tools_list_changed": STANDING,
+    "capability_resources_list_changed": STANDING,
+    "capability_prompts_list_changed": STANDING,
+    "readiness_2026_deprecated_features": "logging is announced to sessions alone, whose revisions have it",
     "security_tls_enabled": "the audited server listens on loopback, where TLS is the proxy's or the operator's choice",
     "server_websiteurl_present": "a self-hosted server has no page that is the same for all",
     "server_icons_present": "there is no picture of it",
-    "tools_input_properties_documented": "a name that says all costs every client fewer characters",
-    "tools_output_properties_documented": "a name that says all costs every client fewer characters",
+    "tools_input_properties_documented": NAMED,
+    "tools_output_properties_documented": NAMED,
 }
-"""Rules about how a server describes itself, not about the protocol, that it does not meet, and why."""
+"""Rules about how a server describes itself, not points of the protocol, that it does not meet, and why."""
 RUN_S = 300
 
 

@@ -113,7 +113,7 @@ async def ask_roots(_: Execution, __: dict[str, Any], context: ToolContext) -> B
 
 
 async def ask_confirmation(_: Execution, __: dict[str, Any], context: ToolContext) -> Blocks:
-    """Reached only with a state that the server has sealed itself and found unbroken."""
+    """A state that the server has not sealed itself, or that was changed, never gets here."""
     await ask_one(context, "confirm", form("Please confirm", ("ok",), ok={"type": "boolean"}))
     return blocks(text("state-ok"))
 

@@ -33,6 +33,7 @@ def fixture(
     *,
     takes: dict[str, Any] = ANYTHING,
     task_support: Literal["forbidden", "optional", "required"] = "forbidden",
+    prepare: Work | None = None,
 ) -> Tool:
     """A tool whose arguments come as they are."""
     return Tool(
@@ -44,4 +45,5 @@ def fixture(
         read_only=True,
         input_schema=takes,
         task_support=task_support,
+        prepare=prepare,
     )

@@ -60,5 +60,6 @@ def task_tools() -> list[Tool]:
         fixture("protocol_error_job", break_the_protocol, task_support="optional"),
         fixture("confirm_delete", confirm_delete, takes=schema(filename={"type": "string"}), task_support="optional"),
         fixture("multi_input", ask_both, task_support="optional"),
-        fixture("test_tool_with_task", ask_then_work, task_support="required"),
+        # It asks before its task begins, and hears the answer again within it.
+        fixture("test_tool_with_task", ask_then_work, task_support="required", prepare=ask_then_work),
     ]

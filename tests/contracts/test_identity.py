@@ -34,6 +34,7 @@ from codesynapse.contracts.identity import (
     Millis,
     require,
     require_id,
+    require_ids,
     valid_id,
 )
 
@@ -170,3 +171,10 @@ def test_a_cancelled_call_is_refused_for_good() -> None:
         require(call, Millis(0))
     with pytest.raises(AttributeError):
         cancellation.cancelled = False  # type: ignore[misc]
+
+
+def test_identifiers_are_required_by_their_names_and_none_is_left_out() -> None:
+    require_ids(tenant_id="t", ns=None)
+    with pytest.raises(Invalid) as refusal:
+        require_ids(tenant_id="t", session_id="a b", ns="c d")
+    assert refusal.value.field == "session_id"

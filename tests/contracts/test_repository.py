@@ -17,6 +17,7 @@ from codesynapse.contracts.repository import (
     RepositoryScope,
     RepositoryStored,
     answers_to,
+    check_cursor,
     check_repository_commit,
     entity_matches,
     node_order,
@@ -103,6 +104,24 @@ def test_both_ends_of_a_fact_are_brought_or_there() -> None:
 def test_malformed_rows_are_refused(spoilt: RepositoryChange) -> None:
     with pytest.raises(SnapshotInvalid):
         check(stored(), spoilt)
+
+
+@pytest.mark.parametrize("term", ["", "t" * 1_025, "a\x00", "\ud800"])
+def test_a_term_is_a_text_of_1_to_1024_characters(term: str) -> None:
+    terms = {GRAPH.facts[0].id: ("tea", term)}
+    with pytest.raises(SnapshotInvalid) as refusal:
+        check(stored(), structs.replace(CHANGE, terms=terms))
+    assert refusal.value.field == "terms"
+    check(stored(), structs.replace(CHANGE, terms={GRAPH.facts[0].id: ("tea", "t" * 1_024)}))
+
+
+@pytest.mark.parametrize("after", [("a\ud800", "e1"), ("a", "\udfff")])
+def test_a_search_for_nodes_goes_on_behind_a_text_that_can_be_stored(after: tuple[str, str]) -> None:
+    check_cursor(None)
+    check_cursor(("ana", "e1"))
+    with pytest.raises(Invalid) as refusal:
+        check_cursor(after)
+    assert refusal.value.field == "after"
 
 
 def test_live_facts_are_counted_by_what_they_grow() -> None:

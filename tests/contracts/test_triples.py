@@ -18,8 +18,10 @@ from codesynapse.contracts.triples import (
     aliases_of,
     all_normalised,
     is_predicate,
+    is_storable,
     name_of,
     normalised,
+    require_storable,
     source_of,
     text_of,
     type_of,
@@ -156,3 +158,17 @@ def test_ids_ignore_the_case_of_names_and_nothing_else() -> None:
     assert one(subject="ANA", object="Tea").fact_id == one().fact_id
     others = [one(subject="anna"), one(predicate="like"), one(object="teas"), one(subject_type="person")]
     assert len({each.fact_id for each in (one(), *others, one(object_type="drink"))}) == 6
+
+
+@pytest.mark.parametrize("text", ["", "ana", "a\x00b", "\U0001f375", "\uffff"])
+def test_any_text_but_lone_surrogates_can_be_stored(text: str) -> None:
+    assert is_storable(text)
+    assert require_storable(text, field="model") == text
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb"])
+def test_lone_surrogates_are_refused_by_the_fields_name(text: str) -> None:
+    assert not is_storable(text)
+    with pytest.raises(Invalid) as refusal:
+        require_storable(text, field="model")
+    assert (refusal.value.field, refusal.value.limit) == ("model", "no lone surrogates")

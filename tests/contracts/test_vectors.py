@@ -21,6 +21,7 @@ from codesynapse.contracts.vectors import (
     VectorRecord,
     admit_hits,
     check_record,
+    check_search,
     cosine,
     vector_id,
 )
@@ -138,3 +139,19 @@ def test_the_cosine_stays_within_its_bounds_and_hides_no_nan() -> None:
     assert math.isnan(cosine((math.nan, 0.0), (1.0, 0.0)))
     with pytest.raises(ValueError, match="two dimensions"):
         cosine((1.0,), (1.0, 0.0))
+
+
+@pytest.mark.parametrize("field", ["entity", "model"])
+def test_a_record_names_its_entity_and_model_without_lone_surrogates(field: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        check_record(record(**{field: "a\ud800"}), NOW)
+    assert refusal.value.field == field
+
+
+def test_a_search_is_for_1_to_100_hits_of_a_model_that_can_be_stored() -> None:
+    for limit in (1, 100):
+        check_search(model="m", limit=limit)
+    for model, limit, field in (("m", 0, "limit"), ("m", 101, "limit"), ("\ud800", 1, "model")):
+        with pytest.raises(Invalid) as refusal:
+            check_search(model=model, limit=limit)
+        assert refusal.value.field == field

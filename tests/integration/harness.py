@@ -126,6 +126,7 @@ class Transport:
     requests: int = 0
     accept: str = BOTH
     extra: dict[str, str] = field(default_factory=dict)
+    capabilities: dict[str, Any] = field(default_factory=dict)
 
     def all_headers(self) -> dict[str, str]:
         """Everything a request carries once the session is open."""
@@ -135,7 +136,8 @@ class Transport:
         return headers
 
     async def initialize(self) -> dict[str, Any]:
-        params = {"protocolVersion": self.version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        client = {"name": "test", "version": "1"}
+        params = {"protocolVersion": self.version, "capabilities": self.capabilities, "clientInfo": client}
         async with self.http.post(
             self.url, json=self.message("initialize", params), headers=self.all_headers()
         ) as answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from typing import Any
 
 from tests.integration.harness import Product
@@ -35,3 +36,14 @@ def request(method: str, path: str, headers: dict[str, str | bytes], body: bytes
     for name, value in {**headers, "Content-Length": str(len(body))}.items():
         lines.append(name.encode() + b": " + (value if isinstance(value, bytes) else value.encode()) + b"\r\n")
     return b"".join(lines) + b"\r\n" + body
+
+
+async def connected_unread(running: Product, headers: dict[str, str]) -> socket.socket:
+    """A connection that has sent a GET for a stream, and never reads."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+    connection.setblocking(False)
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(connection, ("127.0.0.1", int(running.base.rpartition(":")[2])))
+    await loop.sock_sendall(connection, request("GET", "/mcp", dict(headers)))
+    return connection

@@ -183,14 +183,14 @@ async def test_an_evicted_response_is_a_named_error_for_its_request():
             assert await events.rest() == []
 
 
-async def test_a_response_that_went_so_long_ago_that_its_request_is_forgotten_is_an_error_without_id(
+async def test_a_response_that_went_so_long_ago_that_its_long_request_id_is_forgotten_is_an_error_without_id(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr("codesynapse.server.mcp.stream.GONE_MAX", 0)
     async with product() as running:
         register_tools(running.services)
         transport = await running.open(await running.person())
-        async with stream(transport, call(1, "say")) as events:
+        async with stream(transport, call("x" * 80, "say")) as events:
             last = await primed(events)
             await events.rest()
         running.clock.advance(seconds=600)  # type: ignore[attr-defined]

@@ -173,6 +173,14 @@ async def primed(events: Events) -> str:
     return event[0]
 
 
+async def replayed(transport: Transport, event_id: str) -> list[str]:
+    """What comes to a client that resumes behind something: on a fresh stream it is nothing, until it is taken over."""
+    async with stream(transport, None, **{"Last-Event-ID": event_id}) as events:
+        await primed(events)
+        async with stream(transport):
+            return [data for _, data in await events.rest()]
+
+
 async def status_of(running: Product, method: str, headers: dict[str, str], body: object = None) -> tuple[int, Any]:
     """The status and the JSON of a request to the endpoint."""
     data = None if body is None else json.dumps(body).encode()

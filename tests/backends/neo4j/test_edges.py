@@ -1,7 +1,6 @@
 """What the seed's representative query finds by the bare driver: what the engine serves, and nothing that ended."""
 
 import pytest
-from msgspec import structs
 
 from codesynapse.backends.neo4j.store import Neo4jSessionMemory
 from codesynapse.contracts.errors import SessionExpired
@@ -119,34 +118,3 @@ async def test_no_session_entity_is_a_code_node_and_no_session_edge_a_durable_fa
     assert {tuple(row["labels"]) for row in labels} == {("SessionMemoryEntity",)}
     kinds = await ask("MATCH (:SessionMemoryEntity {tenant_id: $t})-[f]->() RETURN type(f) AS kind", t=tenant)
     assert {row["kind"] for row in kinds} == {"SESSION_FACT"}
-
-
-HOSTILE = [
-    "'}) DETACH DELETE n //",
-    '"}) MATCH (n) DELETE n //',
-    "`) REMOVE n:X //",
-    "${tenant}",
-    "$tenant",
-    "\\u0027",
-    "{{x}}",
-]
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-async def test_a_hostile_text_is_stored_as_it_is_in_every_field(chat: Chat, ask: Ask, text: str) -> None:
-    bystander = Chat(chat.memory, new_scope())
-    await bystander.remember("bo likes milk")
-    row = Triple(
-        subject=text,
-        subject_type=text,
-        subject_aliases=(text,),
-        predicate="is",
-        object=text,
-        object_type="x",
-        source=text,
-    )
-    proposed = chat.first(row)
-    await chat.propose(proposed, 0)
-    assert set((await chat.load()).facts) == set(proposed.facts)
-    assert await bystander.facts() == 1
-    assert structs.replace(await chat.load(), entities=(), facts=()).revision == 1

@@ -68,7 +68,6 @@ async def test_no_statement_of_a_request_reads_the_whole_table(path: Path, state
     sql = str(getattr(transports, statement))
     bounds: object
     bounds = dict.fromkeys(("idle", "new", "now", "limit"), 1) if ":" in sql else ["1"] * sql.count("?")
-    bounds = ["1", "[]"] if statement == "_TOUCH" else bounds
     if statement == "_OLDEST":
         bounds = ["1", "1", "[]", 1]
     async with open_database(path, deadline_s=10) as database:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import peer
 
+listed: list[str] = []
 INSPECTOR: list[str] = json.loads(os.environ["PEER_INSPECTOR"])
 
 
@@ -41,12 +44,11 @@ async def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return dict(result["structuredContent"])
 
 
-async def main() -> None:
-    peer.register()
-    listed = [tool["name"] for tool in (await inspect("--method", "tools/list"))["tools"]]
-    remembered = await peer.remember(call)
-    first, second = await peer.recall(call), await peer.recall(call)
-    peer.tell(**remembered, listed=listed, version=None, recalled=[first, second])
+@asynccontextmanager
+async def connecting() -> AsyncIterator[peer.Call]:
+    """Every call connects by itself."""
+    listed[:] = [tool["name"] for tool in (await inspect("--method", "tools/list"))["tools"]]
+    yield call
 
 
-asyncio.run(main())
+asyncio.run(peer.run(connecting, listed, lambda: None))

@@ -25,35 +25,40 @@ async function called(client, name, args) {
   return result.structuredContent;
 }
 
-async function remember(client) {
+async function remember(connected) {
   for (let attempt = 1; ; attempt += 1) {
+    const client = await connected();
     try {
+      const listed = (await client.listTools()).tools.map((tool) => tool.name);
       const args = { triples: [triple], memory_scope: "session" };
       const { added, unchanged } = await called(client, "upsert_graph_triples", args);
-      return { tries: attempt, added, unchanged };
+      return { tries: attempt, added, unchanged, listed };
     } catch (error) {
       if (attempt === TRIES) throw error;
-      console.error(`asks again after ${error}`);
+      console.error(`connects again after ${error}`);
+    } finally {
+      await client.close();
     }
   }
 }
 
-async function recall(client) {
+async function recall(connected) {
+  const client = await connected();
   const { facts } = await called(client, "recall_context", { query: "Whom had Ada Lovelace married?" });
+  await client.close();
   return [facts[0].subject, facts[0].predicate, facts[0].object];
 }
 
-// connected: makes a client and connects it. versionOf: the revision that it agreed on.
+// connected: makes a client and connects it. versionOf: the revision that the last one agreed on.
 export async function run(connected, versionOf) {
   await register();
-  let client = await connected();
-  const listed = (await client.listTools()).tools.map((tool) => tool.name);
-  const remembered = await remember(client);
-  const first = await recall(client);
-  const version = versionOf(client);
-  await client.close();
-  client = await connected();
-  const second = await recall(client);
-  await client.close();
-  console.log(JSON.stringify({ ...remembered, listed, version, recalled: [first, second] }));
+  let version = null;
+  const connecting = async () => {
+    const client = await connected();
+    version = versionOf(client);
+    return client;
+  };
+  const remembered = await remember(connecting);
+  const recalled = [await recall(connecting), await recall(connecting)];
+  console.log(JSON.stringify({ ...remembered, version, recalled }));
 }

@@ -10,6 +10,7 @@ import os
 import sys
 import urllib.request
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 URL = os.environ["PEER_URL"]
@@ -29,6 +30,8 @@ HEADERS = {
 
 Call = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 """Calls a tool; its structured content. Raises where there was no answer, or an error."""
+Connecting = Callable[[], AbstractAsyncContextManager[Call]]
+"""Connects, and learns what tools there are."""
 
 
 def register() -> None:
@@ -42,24 +45,33 @@ def register() -> None:
         assert answer.status in (200, 201)
 
 
-async def remember(call: Call) -> dict[str, Any]:
-    """Remember the fact. An answer may be lost with its connection where the era does not resume: then once more."""
+async def remember(connecting: Connecting) -> dict[str, Any]:
+    """Remember the fact; where the answer was lost with its connection, and the client with it, connect once more."""
     for attempt in range(1, TRIES + 1):
         try:
-            answer = await call("upsert_graph_triples", REMEMBER)
+            async with connecting() as call:
+                answer = await call("upsert_graph_triples", REMEMBER)
+                return {"tries": attempt, "added": answer["added"], "unchanged": answer["unchanged"]}
         except Exception as error:
             if attempt == TRIES:
                 raise
-            print(f"asks again after {type(error).__name__}", file=sys.stderr)
-        else:
-            return {"tries": attempt, "added": answer["added"], "unchanged": answer["unchanged"]}
+            print(f"connects again after {type(error).__name__}", file=sys.stderr)
     raise AssertionError
 
 
-async def recall(call: Call) -> list[str]:
-    """The best fact."""
-    best = (await call("recall_context", RECALL))["facts"][0]
-    return [best["subject"], best["predicate"], best["object"]]
+async def recall(connecting: Connecting) -> list[str]:
+    """The best fact, on a fresh connection."""
+    async with connecting() as call:
+        best = (await call("recall_context", RECALL))["facts"][0]
+        return [best["subject"], best["predicate"], best["object"]]
+
+
+async def run(connecting: Connecting, listed: list[str], version: Callable[[], str | None]) -> None:
+    """All of it. listed, version: what was learnt on the last connection."""
+    register()
+    remembered = await remember(connecting)
+    recalled = [await recall(connecting), await recall(connecting)]
+    tell(**remembered, listed=listed, version=version(), recalled=recalled)
 
 
 def tell(**said: object) -> None:

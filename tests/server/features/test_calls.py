@@ -18,10 +18,11 @@ from codesynapse.server.features.registry import Features
 from codesynapse.server.features.subscriptions import Subscriptions
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.connection import Connection, Run, ServerInfo
-from codesynapse.server.mcp.messages import RequestId
+from codesynapse.server.mcp.messages import ProtocolError, RequestId
 from codesynapse.server.telemetry import Metrics
 from codesynapse.server.tools.dispatch import Dispatcher
-from codesynapse.server.tools.registry import Tool, Toolbox, ToolContext
+from codesynapse.server.tools.registry import InputRequest, Tool, Toolbox, ToolContext
+from tests.server.features.world import operations, raw, resource
 
 VERSION = "2025-11-25"
 
@@ -79,9 +80,9 @@ async def run(
     connection = Connection(toolbox.catalog, ServerInfo(name="n", title="t", version="1", instructions="i"))
     connection.log_level = level
     clock = ManualClock(0)
-    operations = Operations(Features(toolbox), Dispatcher(toolbox, clock, Metrics()), clock)
-    heard.subscriptions = Subscriptions(operations, heard.notify, 2)
-    calls = Calls(operations, Limits())
+    made = Operations(Features(toolbox), Dispatcher(toolbox, clock, Metrics()), clock)
+    heard.subscriptions = Subscriptions(made, heard.notify, 2)
+    calls = Calls(made, Limits())
     asked = Run(RequestId(b"7"), "tools/call", Raw(b'{"name":"tool"}'), "tool", token)
     try:
         await calls.run(running or execution(), asked, connection, heard, VERSION)
@@ -147,3 +148,64 @@ async def test_a_cancelled_task_is_silent():
 
     heard = await run(cancelled)
     assert (heard.answers, heard.silences) == ([], 1)
+
+
+async def test_a_refusal_to_ask_is_a_result_that_names_what_is_missing():
+    async def asking(_: Execution, __: Nothing, context: ToolContext) -> Nothing:
+        await context.ask({"k": InputRequest("roots/list")})
+        return Nothing()
+
+    (answer,) = (await run(asking)).answers
+    assert answer["result"]["isError"]
+    assert answer["result"]["structuredContent"]["code"] == "input_unavailable"
+    assert answer["result"]["structuredContent"]["limit"] == "roots"
+
+
+async def test_a_tool_can_let_its_connection_go():
+    async def closing(_: Execution, __: Nothing, context: ToolContext) -> Nothing:
+        context.close_stream()
+        return Nothing()
+
+    heard = await run(closing)
+    assert (heard.closed, len(heard.answers)) == (1, 1)
+
+
+async def test_an_error_of_the_protocol_is_one():
+    async def failing(*_: Any) -> Nothing:
+        raise ProtocolError(-32050, "Own.", data={"a": 1})
+
+    (answer,) = (await run(failing)).answers
+    assert answer == {"jsonrpc": "2.0", "id": 7, "error": {"code": -32050, "message": "Own.", "data": {"a": 1}}}
+
+
+async def ask(method: str, params: dict[str, Any], version: str = VERSION) -> tuple[dict[str, Any], Heard]:
+    """The answer to a request for the resource test://one, of which there is one."""
+    heard, made = Heard(), Features(Toolbox())
+    made.add(resource())
+    done = operations(made)
+    heard.subscriptions = Subscriptions(done, heard.notify, 2)
+    connection = Connection(done.catalog, ServerInfo(name="n", title="t", version="1", instructions="i"))
+    asked = Run(RequestId(b"7"), method, raw(params), method, None)
+    await Calls(done, Limits()).run(execution(), asked, connection, heard, version)
+    (answer,) = heard.answers
+    return answer, heard
+
+
+async def test_a_missing_resource_is_told_without_its_uri():
+    for method in ("resources/read", "resources/subscribe"):
+        answer, _ = await ask(method, {"uri": "test://nothing"})
+        assert answer["error"] == {"code": -32002, "message": "There is no such resource."}
+
+
+async def test_a_subscription_is_answered_with_an_empty_result_and_needs_a_uri():
+    for method in ("resources/subscribe", "resources/unsubscribe"):
+        answer, heard = await ask(method, {"uri": "test://one"})
+        assert answer["result"] == {}
+        assert len(heard.subscriptions._ends) == (method == "resources/subscribe")
+        assert (await ask(method, {}))[0]["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize(("version", "shown"), [("2025-03-26", False), ("2025-06-18", True), (VERSION, True)])
+async def test_the_first_revision_sees_no_titles(version: str, shown: bool):
+    answer, _ = await ask("resources/list", {}, version)
+    assert ("title" in answer["result"]["resources"][0]) == shown

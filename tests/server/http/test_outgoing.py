@@ -41,7 +41,8 @@ def session(version: str = "2025-11-25", *, asks: bool = True) -> tuple[Live, Ou
     clock = ManualClock(0)
     connection = Connection(Catalog(), ServerInfo(name="n", title="t", version="1", instructions="i"))
     connection.version = version
-    live = Live(Caller(tenant_id="t", subject_id="u", key_id="k"), connection, EventLog(Limits(), Budget(9_999)), clock)
+    caller = Caller(tenant_id="t", subject_id="u", key_id="k")
+    live = Live("id", caller, connection, EventLog(Limits(), Budget(9_999)), clock)
     toolbox = Toolbox()
     calls = Calls(Operations(Features(toolbox), Dispatcher(toolbox, clock, Metrics()), clock), Limits())
     stream = live.log.open((ID,))

@@ -12,6 +12,7 @@ from codesynapse.contracts.identity import Identity
 from codesynapse.server.mcp.catalog import Catalog
 from codesynapse.server.mcp.connection import (
     LOG_LEVELS,
+    RUN,
     Accepted,
     Cancel,
     Connection,
@@ -239,5 +240,81 @@ def test_a_malformed_or_unknown_notification_is_accepted_and_ignored(method: str
     assert connection().receive(notification(method)) == Accepted()
 
 
-def test_a_response_is_accepted():
-    assert connection().receive(Response(RequestId(b"1"))) == Accepted()
+def test_a_response_goes_to_who_asked_and_to_nobody_else():
+    made, heard = connection(), list[Response]()
+    assert made.receive(Response(RequestId(b"1"))) == Accepted()
+    made.asked[RequestId(b'"a"')] = heard.append
+    answer = Response(RequestId(b'"a"'), Raw(b"{}"))
+    assert made.receive(Response(RequestId(b'"b"'), Raw(b"{}"))) == Accepted()
+    assert [made.receive(answer), made.receive(answer)] == [Accepted(), Accepted()]
+    assert (heard, made.asked) == ([answer], {})
+
+
+DECLARED = {"elicitation": {}, "sampling": {"tools": {}}, "roots": {}, "experimental": {"x": {}}}
+
+
+@pytest.mark.parametrize(
+    ("version", "kept"),
+    [
+        ("2025-11-25", {"elicitation": {"form": {}}, "sampling": {"tools": {}}, "roots": {}}),
+        ("2025-06-18", {"elicitation": {"form": {}}, "sampling": {"tools": {}}, "roots": {}}),
+        ("2025-03-26", {"sampling": {"tools": {}}, "roots": {}}),
+    ],
+)
+def test_what_the_client_declared_is_remembered_as_far_as_its_revision_knows_it(version: str, kept: dict[str, Any]):
+    made = Connection(Catalog(), INFO)
+    params = {"protocolVersion": version, "capabilities": DECLARED, "clientInfo": {}}
+    made.open(request("initialize", params))
+    assert made.capabilities == kept
+
+
+def furnished() -> Connection:
+    """A connection to a server with a prompt, a template and completion."""
+    catalog = Catalog()
+    catalog.add_prompt({"name": "p", "title": "P"})
+    catalog.add_template({"uriTemplate": "t://{x}", "title": "T"})
+    catalog.resources = catalog.completes = True
+    made = Connection(catalog, INFO)
+    made.open(initialize("2025-11-25"))
+    return made
+
+
+def test_every_capability_is_declared_with_what_it_stands_for():
+    catalog = furnished()._catalog
+    answer = result(Connection(catalog, INFO).open(initialize("2025-11-25")))
+    assert answer["capabilities"] == {
+        "tools": {},
+        "prompts": {},
+        "resources": {"subscribe": True},
+        "completions": {},
+        "logging": {},
+    }
+    catalog.changing |= {"tools", "prompts"}
+    answer = result(Connection(catalog, INFO).open(initialize("2025-11-25")))
+    assert [kind for kind, said in answer["capabilities"].items() if said.get("listChanged")] == ["tools", "prompts"]
+
+
+def test_static_lists_answer_before_the_binding_and_what_needs_a_store_does_not():
+    made = furnished()
+    assert result(made.receive(request("prompts/list")))["prompts"] == [{"name": "p", "title": "P"}]
+    assert len(result(made.receive(request("resources/templates/list")))["resourceTemplates"]) == 1
+    for method in RUN:
+        with pytest.raises(ExecutionMissing):
+            made.receive(request(method, {"name": "p"}))
+
+
+@pytest.mark.parametrize("method", sorted(set(RUN) - {"tools/call"}))
+def test_a_method_runs_where_its_capability_is_declared_and_is_unknown_elsewhere(method: str):
+    made = furnished()
+    assert code_of(connection(), request(method)) == METHOD_NOT_FOUND
+    made.bind(identity())
+    assert made.receive(request(method, {"name": "p"})) == Run(
+        RequestId(b"1"), method, Raw(b'{"name": "p"}'), "p", None
+    )
+
+
+def test_nothing_runs_before_initialize():
+    made = Connection(furnished()._catalog, INFO)
+    made.bind(identity())
+    for method in RUN:
+        assert code_of(made, request(method)) == INVALID_REQUEST

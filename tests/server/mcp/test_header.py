@@ -106,7 +106,9 @@ def test_data_within_a_schema_is_no_annotation():
 
 def fault(kind: str, value: Any, *values: str) -> str | None:
     headers = {"mcp-param-region": list(values)} if values else {}
-    return check_parameters(schema(r=declared(kind=kind)), Raw(json.dumps({"r": value}).encode()), headers)
+    return check_parameters(
+        declarations(schema(r=declared(kind=kind))), Raw(json.dumps({"r": value}).encode()), headers
+    )
 
 
 @pytest.mark.parametrize(
@@ -156,20 +158,22 @@ def test_a_value_and_its_header_come_together_or_not_at_all():
     assert fault("string", "eu", "eu", "eu") is not None
     assert fault("string", None) is None
     assert fault("string", None, "eu") is not None
-    assert check_parameters(schema(r=declared()), Raw(b"{}"), {"mcp-param-region": ["eu"]}) is not None
-    assert check_parameters(schema(r=declared()), Raw(b"{}"), {"mcp-param-other": ["eu"]}) is None
-    assert check_parameters(None, Raw(b"{}"), {"mcp-param-region": ["eu"]}) is None
+    assert check_parameters(declarations(schema(r=declared())), Raw(b"{}"), {"mcp-param-region": ["eu"]}) is not None
+    assert check_parameters(declarations(schema(r=declared())), Raw(b"{}"), {"mcp-param-other": ["eu"]}) is None
+    assert check_parameters({}, Raw(b"{}"), {"mcp-param-region": ["eu"]}) is None
 
 
 def test_a_nested_argument_is_looked_up_by_its_path():
     nested = schema(a={"type": "object", "properties": {"b": declared()}})
-    assert check_parameters(nested, Raw(b'{"a":{"b":"eu"}}'), {"mcp-param-region": ["eu"]}) is None
-    assert check_parameters(nested, Raw(b'{"a":5}'), {}) is None
-    assert check_parameters(nested, Raw(b'{"a":{"b":"eu"}}'), {}) is not None
+    assert check_parameters(declarations(nested), Raw(b'{"a":{"b":"eu"}}'), {"mcp-param-region": ["eu"]}) is None
+    assert check_parameters(declarations(nested), Raw(b'{"a":5}'), {}) is None
+    assert check_parameters(declarations(nested), Raw(b'{"a":{"b":"eu"}}'), {}) is not None
 
 
 @given(st.integers() | st.floats() | st.booleans() | st.text() | st.none(), st.text(max_size=20))
 def test_no_value_and_no_header_break_the_comparison(value: Any, header: str):
     for kind in ("string", "integer", "boolean"):
         text = json.dumps({"r": value}).replace("NaN", "0").replace("-Infinity", "0").replace("Infinity", "0")
-        check_parameters(schema(r=declared(kind=kind)), Raw(text.encode()), {"mcp-param-region": [header]})
+        check_parameters(
+            declarations(schema(r=declared(kind=kind))), Raw(text.encode()), {"mcp-param-region": [header]}
+        )

@@ -9,6 +9,7 @@ import pytest
 
 from codesynapse.server.mcp.connection import LOG_LEVELS, VERSIONS
 from codesynapse.server.mcp.era import VERSION_KEY
+from codesynapse.server.mcp.header import declarations
 from codesynapse.server.mcp.messages import Notification, ProtocolError, Raw, Request, RequestId
 from codesynapse.server.mcp.request import (
     CAPABILITIES_KEY,
@@ -39,7 +40,7 @@ def asked(
         Request(RequestId(b"7"), method, Raw(json.dumps(told).encode())),
         {name: values for name, values in sent.items() if values is not None},
         methods=METHODS,
-        schema_of=lambda name: SCHEMA if name == "where" else None,
+        declared=lambda name: declarations(SCHEMA) if name == "where" else {},
     )
 
 
@@ -158,7 +159,7 @@ def test_a_method_that_is_gone_or_never_was_does_not_exist(method: str):
 
 def test_without_headers_there_is_nothing_to_compare():
     request = Request(RequestId(b'"a"'), "tools/call", Raw(json.dumps({"_meta": META, "name": "where"}).encode()))
-    found = checked(request, None, methods=METHODS, schema_of=lambda _: SCHEMA)
+    found = checked(request, None, methods=METHODS, declared=lambda _: declarations(SCHEMA))
     assert found.id == b'"a"'
 
 

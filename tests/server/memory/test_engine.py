@@ -18,6 +18,8 @@ from codesynapse.contracts.errors import (
     SnapshotTooLarge,
     StoreBusy,
 )
+from codesynapse.contracts.identity import CommitIds
+from codesynapse.contracts.memory import CommitId
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.server.memory.engine import ATTEMPTS, SessionEngine, Turns, check_expected, new_commit_id
 from tests.server.world import REPO, TENANT, World, triple, upsert, world
@@ -249,8 +251,22 @@ async def test_a_turn_is_given_back_by_who_is_cancelled_while_waiting():
     assert turns._waiting == {}
 
 
-def test_commit_ids_differ():
-    assert len({new_commit_id() for _ in range(1_000)}) == 1_000
+async def test_commit_ids_differ_and_those_of_a_call_follow_from_its_seed(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    assert len({new_commit_id(execution) for _ in range(1_000)}) == 1_000
+    first, again = (structs.replace(execution, commits=CommitIds(b"seed")) for _ in range(2))
+    ids = [new_commit_id(first) for _ in range(3)]
+    assert len(set(ids)) == 3
+    assert [new_commit_id(again) for _ in range(3)] == ids
+
+
+async def test_the_result_of_a_call_is_read_back_by_its_commit_id(here: World):
+    execution = structs.replace(await here.execution(await here.user("ana"), "s"), commits=CommitIds(b"seed"))
+    commit_id = CommitId(CommitIds(b"seed").take())
+    assert await here.engine.result(execution, "default", commit_id) is None
+    done = await here.engine.upsert(execution, "default", (TEA,), source=None, expected_revision=None)
+    assert await here.engine.result(execution, "default", commit_id) == done
+    assert await here.engine.result(execution, "other", commit_id) is None
 
 
 async def test_an_upsert_that_only_adds_an_alias_or_a_type_counts_as_unchanged_and_costs_a_revision(here: World):

@@ -23,6 +23,8 @@ CALLS: dict[str, dict[str, Any]] = {
         "expected_revision": None,
     },
     "SessionEngine.clear": {"ns": REPO},
+    "SessionEngine.result": {"ns": REPO, "commit_id": "c"},
+    "RepositoryEngine.result": {"repository": REPO, "commit_id": "c"},
     "RepositoryEngine.upsert": {
         "repository": REPO,
         "triples": [triple("a", "is", "b")],
@@ -31,6 +33,7 @@ CALLS: dict[str, dict[str, Any]] = {
     },
     "RepositoryEngine.candidates": {"repository": REPO, "terms": ["a"], "history": False},
     "RepositoryEngine.search": {"repository": REPO, "query": "a", "labels": [], "limit": 1, "cursor": None},
+    "RepositoryEngine.overview": {"repository": REPO, "limit": 1},
     "RepositoryEngine.neighbourhood": {"repository": REPO, "names": ["a"], "depth": 1, "limit": 1},
     "Recall.session": {"ns": REPO, "query": "a", "limit": 1},
     "Recall.repository": {"repository": REPO, "query": "a", "limit": 1},

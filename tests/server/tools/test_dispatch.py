@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from msgspec import Raw, Struct
 
-from codesynapse.contracts.errors import Invalid, RevisionConflict, StoreFault
+from codesynapse.contracts.errors import InputUnavailable, Invalid, RevisionConflict, StoreFault
 from codesynapse.contracts.identity import Cancellation, Execution, Identity, Millis
 from codesynapse.contracts.quotas import DAY_MS
 from codesynapse.server.clock import ManualClock
-from codesynapse.server.mcp.messages import RequestId
+from codesynapse.server.mcp.messages import ProtocolError, RequestId
 from codesynapse.server.telemetry import Metrics
-from codesynapse.server.tools.dispatch import STORED_DATA, Dispatcher, answer_bytes, last_day
-from codesynapse.server.tools.registry import SILENT, Answer, Tool, Toolbox
+from codesynapse.server.tools.dispatch import STORED_DATA, Dispatcher, answer_bytes, answer_json, last_day
+from codesynapse.server.tools.registry import SILENT, Answer, Blocks, InputRequest, InputRequired, Tool, Toolbox
 
 MARK = "q7MARKq7"
 NOW = 1_800_000_000_000
@@ -198,3 +198,70 @@ def test_the_deadline_is_told_as_a_moment():
 
 def test_what_a_refusal_says_is_what_the_error_says():
     assert Invalid(field="x", limit=3).message.endswith("Field: x. Limit: 3.")
+
+
+async def test_blocks_are_the_content_as_they_are():
+    async def show(*_: Any) -> Blocks:
+        return Blocks(content=[{"type": "image", "data": "AA==", "mimeType": "image/png"}], structured=[1])
+
+    answer = await call(show)
+    result = message(answer)["result"]
+    assert (result["content"][0]["type"], result["structuredContent"], result["isError"]) == ("image", [1], False)
+    assert "structuredContent" not in message(answer, "2025-03-26")["result"]
+
+
+async def test_blocks_may_be_an_error_and_hold_no_structured_content():
+    async def fail(*_: Any) -> Blocks:
+        return Blocks(content=[], is_error=True)
+
+    result = message(await call(fail))["result"]
+    assert (result["content"], result["isError"], "structuredContent" in result) == ([], True, False)
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (InputUnavailable({"roots": {}}), "refused"),
+        (InputRequired({"k": InputRequest("roots/list")}), "asked"),
+        (ProtocolError(-32050, "Own."), "refused"),
+    ],
+)
+async def test_what_ends_a_call_without_a_result_goes_through_and_is_counted(error: Exception, outcome: str):
+    async def ending(*_: Any) -> Said:
+        raise error
+
+    metrics = Metrics()
+    with pytest.raises(type(error)) as caught:
+        await call(ending, metrics=metrics)
+    assert caught.value is error
+    assert f'{{outcome="{outcome}",tool="say"}} 1.0' in metrics.text().decode()
+
+
+def test_a_revision_adds_members_before_and_meta_beside_ours():
+    answer = Answer(structured=b'{"a":1}', is_error=False)
+    result = json.loads(answer_json(answer, first=b'"resultType":"complete",', meta={"who": "us"}))
+    assert next(iter(result)) == "resultType"
+    assert result["_meta"] == {"codesynapse/content": STORED_DATA, "who": "us"}
+
+
+async def test_with_a_schema_of_its_own_a_tool_gets_a_dict_and_only_an_object():
+    async def echo(_: Execution, arguments: dict[str, Any], __: Any) -> Blocks:
+        return Blocks(content=[], structured=arguments)
+
+    toolbox = Toolbox()
+    toolbox.register(
+        Tool(
+            name="echo",
+            title="E",
+            description="D",
+            toolset="test",
+            input_schema={"type": "object"},
+            handler=echo,
+            read_only=True,
+        )
+    )
+    dispatcher = Dispatcher(toolbox, ManualClock(NOW), Metrics())
+    answer = await dispatcher.call(execution(), "echo", Raw(b'{"a":[1,null]}'), SILENT)
+    assert content(answer) == {"a": [1, None]}
+    refused = await dispatcher.call(execution(), "echo", Raw(b"[]"), SILENT)
+    assert (refused.is_error, content(refused)["field"]) == (True, "arguments")

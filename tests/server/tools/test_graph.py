@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import msgspec
@@ -10,11 +10,19 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from codesynapse.contracts.accounts import Level
-from codesynapse.contracts.errors import CodeSynapseError, GrantInsufficient, RepositoryForbidden
+from codesynapse.contracts.errors import CodeSynapseError, GrantInsufficient, NotConfirmed, RepositoryForbidden
 from codesynapse.contracts.identity import Execution
 from codesynapse.server.tools.arguments import decode_arguments
 from codesynapse.server.tools.graph import GraphTools, register_graph_tools
-from codesynapse.server.tools.registry import SILENT, Toolbox, listed
+from codesynapse.server.tools.registry import (
+    SILENT,
+    InputRequest,
+    Toolbox,
+    ToolContext,
+    listed,
+    no_log,
+    no_progress,
+)
 from tests.server.world import REPO, TENANT, World, world
 
 TRIPLE = {"subject": "Ana", "predicate": "likes", "object": "tea"}
@@ -39,10 +47,12 @@ def toolbox(here: World) -> Toolbox:
     return made
 
 
-async def call(here: World, execution: Execution, name: str, **arguments: Any) -> dict[str, Any]:
+async def call(
+    here: World, execution: Execution, name: str, context: ToolContext = SILENT, **arguments: Any
+) -> dict[str, Any]:
     tool = toolbox(here).tool(name)
     checked = decode_arguments(msgspec.json.encode({**CALLS[name], **arguments}), tool.arguments)
-    answer = msgspec.json.decode(msgspec.json.encode(await tool.handler(execution, checked, SILENT)))
+    answer = msgspec.json.decode(msgspec.json.encode(await tool.handler(execution, checked, context)))
     Draft202012Validator(listed(tool)["outputSchema"]).validate(answer)
     found: dict[str, Any] = answer
     return found
@@ -123,6 +133,60 @@ async def test_found_nodes_and_edges_have_their_shapes(here: World):
     around = await call(here, execution, "query_subgraph")
     assert [set(edge) for edge in around["edges"]] == [{"id", "source", "target", "predicate"}]
     assert around["truncated"] is False
+
+
+def answering(action: str, questions: list[str]) -> ToolContext:
+    """A context whose user answers each question so."""
+
+    async def ask(requests: Mapping[str, InputRequest]) -> dict[str, dict[str, Any]]:
+        questions.extend(each.params["message"] for each in requests.values())
+        return {key: {"action": action} for key in requests}
+
+    declared = {"elicitation": {"form": {}}}
+    return ToolContext(progress=no_progress, log=no_log, ask=ask, capabilities=declared)
+
+
+@pytest.mark.parametrize("memory_scope", ["session", "repository"])
+async def test_what_is_retracted_is_confirmed_first_and_the_answer_says_what_ended(here: World, memory_scope: str):
+    execution = await here.execution(await here.user("ana"), "s")
+    asked: list[str] = []
+    arguments: dict[str, Any] = {"memory_scope": memory_scope}
+    remembered = await call(here, execution, "upsert_graph_triples", answering("decline", asked), **arguments)
+    assert ("ended" in remembered, asked) == (False, [])
+    arguments["triples"] = [{**TRIPLE, "retract": True}, {**TRIPLE, "object": "rain"}]
+    with pytest.raises(NotConfirmed):
+        await call(here, execution, "upsert_graph_triples", answering("decline", asked), **arguments)
+    assert (await call(here, execution, "recall_context", memory_scope=memory_scope))["revision"] == 1
+    answer = await call(here, execution, "upsert_graph_triples", answering("accept", asked), **arguments)
+    assert (answer["retracted"], answer["added"]) == (1, 1)
+    assert [(fact["object"], fact["valid_to"] is None) for fact in answer["ended"]] == [("tea", False)]
+    assert len(asked) == 2
+    assert "Ana likes tea" in asked[0]
+    assert "rain" not in asked[0]
+
+
+async def test_a_superseded_fact_is_among_those_that_ended(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    lives = {"subject": "Ana", "predicate": "lives_in", "functional": True}
+    await call(here, execution, "upsert_graph_triples", triples=[{**lives, "object": "Graz"}])
+    answer = await call(here, execution, "upsert_graph_triples", triples=[{**lives, "object": "Linz"}])
+    assert [fact["object"] for fact in answer["ended"]] == ["Graz"]
+
+
+async def test_a_client_that_cannot_be_asked_retracts_at_once(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    await call(here, execution, "upsert_graph_triples")
+    answer = await call(here, execution, "upsert_graph_triples", triples=[{**TRIPLE, "retract": True}])
+    assert answer["retracted"] == 1
+
+
+async def test_a_question_names_the_first_statements_and_how_many_more(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    asked: list[str] = []
+    triples = [{**TRIPLE, "object": f"tea {number}", "retract": True} for number in range(7)]
+    await call(here, execution, "upsert_graph_triples", answering("accept", asked), triples=triples)
+    assert asked[0].endswith("tea 4; and 2 more?")
+    assert asked[0].startswith("Retract from the repository's shared memory: ")
 
 
 def described(member: dict[str, Any]) -> bool:

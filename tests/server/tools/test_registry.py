@@ -6,9 +6,20 @@ from typing import Annotated
 
 import pytest
 from jsonschema import Draft202012Validator
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
-from codesynapse.server.tools.registry import SILENT, Tool, Toolbox, listed, schema_of
+from codesynapse.contracts.errors import InputUnavailable
+from codesynapse.server.tools.registry import (
+    SILENT,
+    InputRequest,
+    Tool,
+    Toolbox,
+    ToolContext,
+    listed,
+    no_log,
+    no_progress,
+    schema_of,
+)
 
 
 class Part(Struct, forbid_unknown_fields=True):
@@ -96,3 +107,42 @@ def test_an_answer_may_gain_members():
 def test_silence_is_a_context_as_well():
     SILENT.progress(1, None, None)
     SILENT.log("info", "x")
+
+
+SCHEMA = {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "if": {}, "$anchor": "a"}
+
+
+def test_a_schema_of_ones_own_is_listed_as_it_is_and_blocks_have_none():
+    shown = listed(structs.replace(TOOL, arguments=None, answer=None, input_schema=SCHEMA))
+    assert shown["inputSchema"] is SCHEMA
+    assert "outputSchema" not in shown
+
+
+def test_a_tool_without_any_schema_of_its_arguments_is_refused():
+    with pytest.raises(ValueError, match="say"):
+        Toolbox().register(structs.replace(TOOL, arguments=None))
+
+
+def test_who_listens_is_told_which_list_changed_until_it_stops():
+    toolbox, heard = Toolbox(), list[str]()
+    stop = toolbox.listen(heard.append)
+    toolbox.changed()
+    toolbox.changed("prompts")
+    stop()
+    toolbox.changed()
+    assert heard == ["tools", "prompts"]
+
+
+async def test_in_silence_nobody_can_be_asked():
+    assert not SILENT.can_ask("roots/list")
+    with pytest.raises(InputUnavailable) as caught:
+        await SILENT.ask({"k": InputRequest("elicitation/create", {"mode": "url"})})
+    assert caught.value.required == {"elicitation": {"url": {}}}
+    SILENT.close_stream()
+
+
+def test_a_context_knows_what_its_client_can_be_asked():
+    context = ToolContext(progress=no_progress, log=no_log, capabilities={"elicitation": {"form": {}}})
+    assert context.can_ask("elicitation/create")
+    assert not context.can_ask("elicitation/create", {"mode": "url"})
+    assert not context.can_ask("sampling/createMessage")
