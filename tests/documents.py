@@ -16,8 +16,8 @@ import msgspec
 
 from codesynapse.contracts.errors import CodeSynapseError
 from codesynapse.contracts.quotas import Quotas
-from codesynapse.server.app import compose, open_ports
 from codesynapse.server.http.errors import status_of
+from codesynapse.server.services import compose, open_ports
 from codesynapse.server.settings import PREFIX, Settings
 from codesynapse.server.tools.cost import cost_of
 

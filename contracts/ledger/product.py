@@ -314,7 +314,7 @@ ROWS: tuple[Requirement, ...] = (
         promise="Accounts in memory beside a durable graph store keep the server from starting.",
         source="decision 9",
         tests=(
-            "tests/server/test_app.py::test_stores_that_do_not_fit_are_refused",
+            "tests/server/test_services.py::test_stores_that_do_not_fit_are_refused",
             "tests/server/cli/test_stores.py::test_accounts_in_memory_beside_a_durable_graph_are_refused",
         ),
     ),
@@ -789,7 +789,7 @@ ROWS: tuple[Requirement, ...] = (
         source="product.md, Settings",
         tests=(
             "tests/server/test_settings.py::test_the_home_is_the_users_data_folder_unless_it_is_named",
-            "tests/server/test_app.py::test_stores_that_fit_are_opened",
+            "tests/server/test_services.py::test_stores_that_fit_are_opened",
         ),
     ),
     Requirement(
@@ -842,7 +842,7 @@ ROWS: tuple[Requirement, ...] = (
         source="product.md, Settings",
         tests=(
             "tests/server/cli/test_doctor.py::test_a_fresh_home_is_well_and_no_server_is_only_a_warning",
-            "tests/server/test_app.py::test_stores_that_fit_are_opened",
+            "tests/server/test_services.py::test_stores_that_fit_are_opened",
         ),
     ),
     Requirement(
@@ -920,7 +920,7 @@ ROWS: tuple[Requirement, ...] = (
         id="graph:entry-point",
         promise="The entry-point name of another's backend in `CODESYNAPSE_GRAPH` opens it.",
         source="product.md, Settings",
-        tests=("tests/server/test_app.py::test_a_backend_of_another_is_opened_by_the_name_of_its_entry_point",),
+        tests=("tests/server/test_services.py::test_a_backend_of_another_is_opened_by_the_name_of_its_entry_point",),
     ),
     Requirement(
         id="accounts:default",
@@ -928,7 +928,7 @@ ROWS: tuple[Requirement, ...] = (
         source="product.md, Settings",
         tests=(
             "tests/server/cli/test_admin.py::test_a_changed_cap_is_audited_with_its_value",
-            "tests/server/test_app.py::test_stores_that_fit_are_opened",
+            "tests/server/test_services.py::test_stores_that_fit_are_opened",
         ),
     ),
     Requirement(

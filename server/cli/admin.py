@@ -6,10 +6,10 @@ import msgspec
 from codesynapse.contracts.accounts import Caller, Level
 from codesynapse.contracts.errors import Invalid, NotFound
 from codesynapse.contracts.identity import require_id
-from codesynapse.server.app import Services
 from codesynapse.server.cli.first import ORGANIZATION, USER, issue_key, tell_key
 from codesynapse.server.cli.stores import command, services, settings_of
 from codesynapse.server.clock import rfc3339
+from codesynapse.server.services import Services
 
 organization_option = click.option(
     "--org", "organization", default=ORGANIZATION, show_default=True, help="The organisation."

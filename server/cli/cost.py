@@ -4,8 +4,8 @@ import click
 import msgspec
 from msgspec import structs
 
-from codesynapse.server.app import compose, open_ports
 from codesynapse.server.cli.stores import command, settings_of
+from codesynapse.server.services import compose, open_ports
 from codesynapse.server.tools.cost import CHARACTERS_A_TOKEN, cost_of
 
 

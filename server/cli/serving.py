@@ -9,10 +9,11 @@ import click
 
 from codesynapse.contracts.errors import CodeSynapseError, SessionExpired, SessionNotRegistered, SessionRevoked
 from codesynapse.contracts.identity import valid_id
-from codesynapse.server.app import Server, Services, compose, listening, open_ports
+from codesynapse.server.app import Server, listening
 from codesynapse.server.cli.first import bootstrap, keeping, tell_key
 from codesynapse.server.cli.home import HomeTaken, locked, one_first_start
 from codesynapse.server.cli.stores import command, services, settings_of
+from codesynapse.server.services import Services, compose, open_ports
 from codesynapse.server.settings import Settings, SettingsError
 from codesynapse.server.stdio import StdioShell
 from codesynapse.server.telemetry import log

@@ -16,8 +16,8 @@ from msgspec import Struct
 from codesynapse.contracts.errors import CodeSynapseError, SessionNotRegistered, Unauthenticated
 from codesynapse.contracts.identity import Execution
 from codesynapse.server import stdio
-from codesynapse.server.app import Services, compose
 from codesynapse.server.limits import Limits
+from codesynapse.server.services import Services, compose
 from codesynapse.server.settings import Settings
 from codesynapse.server.stdio import UNWRITTEN_MAX, StdioShell
 from codesynapse.server.tools.registry import Tool, ToolContext

@@ -12,13 +12,13 @@ from codesynapse.backends.embedders import open_embedder
 from codesynapse.contracts.accounts import Caller, KeyRecord, Level, key_hash, new_key
 from codesynapse.contracts.identity import Cancellation, Execution
 from codesynapse.contracts.triples import Triple
-from codesynapse.server.app import Ports
 from codesynapse.server.clock import ManualClock
 from codesynapse.server.hints.state import Hints
 from codesynapse.server.memory.engine import SessionEngine
 from codesynapse.server.memory.models import Models
 from codesynapse.server.memory.recall import Recall
 from codesynapse.server.memory.repository import RepositoryEngine
+from codesynapse.server.services import Ports
 from codesynapse.server.sessions.registry import Sessions, execution_of
 
 START_MS = 1_800_000_000_000

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from aiohttp.test_utils import unused_port
 
-from codesynapse.server.app import open_ports
 from codesynapse.server.cli.doctor import check_stores
+from codesynapse.server.services import open_ports
 from codesynapse.server.settings import Settings
 from tests.integration.harness import command, process
 from tests.server.cli.conftest import CommandLine
