@@ -13,14 +13,16 @@ CHUNK = 500
 
 
 class Attribution:
-    """Task id → bucket. A task that is not here follows the keyless bucket of its row's principal.
+    """Tenant and task id → bucket: a store numbers the tasks of each tenant apart.
+
+    A task that is not here follows the keyless bucket of its row's principal.
 
     An entry goes when its row is deleted, whoever deletes it, and not before the transaction that does is committed:
     a row that is rolled back must keep its entry.
     """
 
     def __init__(self, *, per_principal_max: int = ATTRIBUTED_PER_PRINCIPAL_MAX, most: int = ATTRIBUTED_MAX) -> None:
-        self._buckets: dict[int, Bucket] = {}
+        self._buckets: dict[tuple[str, int], Bucket] = {}
         self._of: dict[Principal, dict[int, None]] = {}
         self._per_principal_max = per_principal_max
         self._most = most
@@ -37,24 +39,24 @@ class Attribution:
             return False
         own = self._of.get(bucket.principal, {})
         if len(own) >= self._per_principal_max:
-            self.forget([min(own)])
+            self.forget(bucket.principal[0], [min(own)])
         if len(self._buckets) >= self._most:
             return False
-        self._buckets[task_id] = bucket
+        self._buckets[bucket.principal[0], task_id] = bucket
         self._of.setdefault(bucket.principal, {})[task_id] = None
         return True
 
     def bucket(self, task_id: int, principal: Principal) -> Bucket:
         """Whose pause a task obeys. principal: its row's."""
-        known = self._buckets.get(task_id)
+        known = self._buckets.get((principal[0], task_id))
         if known is not None and known.principal == principal:
             return known
         return Bucket(principal=principal, key=TRANSPORT_KEY, declared=False)
 
-    def forget(self, task_ids: Iterable[int]) -> None:
-        """The rows of these tasks are gone."""
+    def forget(self, tenant_id: str, task_ids: Iterable[int]) -> None:
+        """The rows of these tasks of a tenant are gone."""
         for task_id in task_ids:
-            bucket = self._buckets.pop(task_id, None)
+            bucket = self._buckets.pop((tenant_id, task_id), None)
             if bucket is None:
                 continue
             own = self._of[bucket.principal]
@@ -65,15 +67,15 @@ class Attribution:
     def chunks(self) -> Iterator[tuple[str, Sequence[int]]]:
         """All task ids that are known, by tenant, in pieces that a store can be asked about (`AgentMemory.alive`)."""
         tenants: dict[str, list[int]] = {}
-        for task_id, bucket in sorted(self._buckets.items()):
-            tenants.setdefault(bucket.principal[0], []).append(task_id)
+        for tenant_id, task_id in sorted(self._buckets):
+            tenants.setdefault(tenant_id, []).append(task_id)
         for tenant_id, known in tenants.items():
             for start in range(0, len(known), CHUNK):
                 yield tenant_id, known[start : start + CHUNK]
 
-    def reconcile(self, asked: Iterable[int], there: Iterable[int]) -> None:
+    def reconcile(self, tenant_id: str, asked: Iterable[int], there: Iterable[int]) -> None:
         """Forget the tasks of a chunk whose rows are no longer there: an agent's deletion took them, or a repair."""
-        self.forget(set(asked) - set(there))
+        self.forget(tenant_id, set(asked) - set(there))
 
 
 def dropped(

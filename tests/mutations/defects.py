@@ -73,7 +73,7 @@ SEED = (
     Mutation(
         name="the queue does not look up who queued a task",
         file=f"{HINTS}/attribution.py",
-        old="known = self._buckets.get(task_id)",
+        old="known = self._buckets.get((principal[0], task_id))",
         new="known = None",
         test=f"{TESTS}/test_attribution.py"
         "::test_a_task_is_dropped_when_the_key_that_queued_it_pauses_and_kept_when_another_does",
@@ -98,14 +98,14 @@ MORE = (
     Mutation(
         name="an attribution outlives its row",
         file=f"{HINTS}/attribution.py",
-        old="bucket = self._buckets.pop(task_id, None)",
+        old="bucket = self._buckets.pop((tenant_id, task_id), None)",
         new="bucket = None",
         test=f"{TESTS}/test_attribution.py::test_an_entry_goes_with_its_row",
     ),
     Mutation(
         name="rows that are gone are not reconciled",
         file=f"{HINTS}/attribution.py",
-        old="self.forget(set(asked) - set(there))",
+        old="self.forget(tenant_id, set(asked) - set(there))",
         new="pass",
         test=f"{TESTS}/test_attribution.py::test_rows_that_others_took_away_are_forgotten_when_the_store_is_asked",
     ),

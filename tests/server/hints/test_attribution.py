@@ -68,10 +68,19 @@ def test_an_entry_goes_with_its_row():
     attribution = Attribution()
     for task_id in (1, 2):
         attribution.record(task_id, bucket("A"))
-    attribution.forget([1, 99])
+    attribution.forget("acme", [1, 99])
     assert len(attribution) == 1
     assert not drops(attribution, 1, "A")
     assert drops(attribution, 2, "A")
+
+
+def test_tasks_of_two_tenants_may_have_one_number():
+    attribution = Attribution()
+    for tenant in ("acme", "other"):
+        assert attribution.record(1, bucket("A", tenant=tenant))
+    assert len(attribution) == 2
+    attribution.forget("other", [1])
+    assert drops(attribution, 1, "A")
 
 
 def test_rows_that_others_took_away_are_forgotten_when_the_store_is_asked():
@@ -80,7 +89,7 @@ def test_rows_that_others_took_away_are_forgotten_when_the_store_is_asked():
         attribution.record(task_id, bucket("A", tenant="acme" if task_id < 5 else "other"))
     there = {"acme": [2, 4], "other": [5]}
     for tenant_id, asked in attribution.chunks():
-        attribution.reconcile(asked, there[tenant_id])
+        attribution.reconcile(tenant_id, asked, there[tenant_id])
     assert [list(ids) for _, ids in attribution.chunks()] == [[2, 4], [5]]
     assert drops(attribution, 2, "A")
     assert not drops(attribution, 1, "A")
