@@ -107,7 +107,7 @@ def test_a_full_principal_loses_its_own_lowest_id():
     attribution.record(1, bucket("A", tenant="other"))
     for task_id in (2, 3, 4):
         assert attribution.record(task_id, bucket("A"))
-    assert [list(ids) for _, ids in attribution.chunks()] == [[1], [3, 4]]
+    assert [list(ids) for _, ids in attribution.chunks()] == [[3, 4], [1]]
 
 
 def test_where_all_is_full_the_newcomer_goes_without_and_nobody_loses_anything():
