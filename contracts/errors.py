@@ -209,6 +209,12 @@ class IdempotencyConflict(Refused):
     code = "idempotency_conflict"
 
 
+class ImportRefused(Refused):
+    """The file cannot be imported; nothing was changed."""
+
+    code = "import_refused"
+
+
 class QuotaExceeded(Refused):
     """A quota would be exceeded."""
 

@@ -72,6 +72,7 @@ WHAT_TO_DO = {
     "grant_insufficient": "Ask for a write grant, or write to session memory.",
     "agent_forbidden": "Ask its owner or an operator for a grant; under a new name the first `store` makes an agent.",
     "idempotency_conflict": "Send the same content again, or another key.",
+    "import_refused": "`limit` says why. Export again, and send the file whole and as it is.",
     "quota_exceeded": "Retract what no longer holds, or ask for a higher cap; `field` and `limit` name it.",
     "snapshot_too_large": "Retract facts, shorten sources, or move to repository memory.",
     "namespace_closed": "It was cleared for good: use another repository's namespace, or a new chat.",

@@ -27,6 +27,7 @@ STATUS: dict[type[CodeSynapseError], int] = {
     errors.GrantInsufficient: 403,
     errors.AgentForbidden: 403,
     errors.IdempotencyConflict: 409,
+    errors.ImportRefused: 422,
     errors.QuotaExceeded: 422,
     errors.SnapshotTooLarge: 422,
     errors.NamespaceClosed: 409,

@@ -24,6 +24,7 @@ EXPECTED = {
     ],
     413: ["BodyTooLarge"],
     422: [
+        "ImportRefused",
         *("Invalid", "QuotaExceeded", "SnapshotTooLarge", "SnapshotInvalid", "InputUnavailable", "InputUnanswered"),
     ],
     429: ["ActiveCapacity", "TooManyPauses", "TooManyCalls", "TooManyTransports"],
