@@ -27,6 +27,7 @@ from codesynapse.server.services import Services, compose, open_ports
 from codesynapse.server.settings import Settings, SettingsError
 from codesynapse.server.telemetry import fault, log
 from codesynapse.server.work.loops import every
+from codesynapse.server.work.queue import QUEUE_S
 
 POLL_S = 0.4
 """How often the audit is looked at for access that another process ended; streams close within a second."""
@@ -131,6 +132,7 @@ class Server:
             asyncio.create_task(every(POLL_S, self.keeper.note_use)),
             asyncio.create_task(every(POLL_S, self._sweep)),
             asyncio.create_task(every(RETENTION_S, self._clean)),
+            asyncio.create_task(every(QUEUE_S, self.services.work)),
         ]
 
     async def _sweep(self) -> None:

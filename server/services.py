@@ -34,12 +34,15 @@ from codesynapse.server.secret import SecretKey, secret_key
 from codesynapse.server.sessions.registry import Sessions
 from codesynapse.server.settings import Settings, SettingsError, graph_url
 from codesynapse.server.telemetry import Metrics
+from codesynapse.server.tools.agents import register_agent_tools
 from codesynapse.server.tools.dispatch import Dispatcher
 from codesynapse.server.tools.gate import Gate
 from codesynapse.server.tools.graph import GraphTools, register_graph_tools
+from codesynapse.server.tools.memory import MemoryTools
 from codesynapse.server.tools.operating import ContextFile
 from codesynapse.server.tools.registry import Toolbox
 from codesynapse.server.tools.session import SessionTools, register_session_tools
+from codesynapse.server.work.queue import QueuedWrites
 from codesynapse.server.work.retention import Retention
 
 VERSION = version("codesynapse")
@@ -80,9 +83,15 @@ class Services(Struct, kw_only=True):
     read_back: ReadBack
     modern: Modern
     retention: Retention
+    queue: QueuedWrites | None
     metrics: Metrics
     info: ServerInfo
     toolsets: frozenset[str] | None
+
+    async def work(self) -> None:
+        """One round of what is queued."""
+        if self.queue is not None:
+            await self.queue.run()
 
 
 def limits_of(settings: Settings) -> Limits:
@@ -182,12 +191,9 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     hints = Hints(embedder=embedder is not None, advisories=settings.degraded_advisory)
     toolbox, metrics = Toolbox(), Metrics()
     register_graph_tools(toolbox, GraphTools(sessions, engine, repository, recall, hints))
+    models = Models(embedder, hints, clock, settings.store_deadline_ms)
+    queue = _agent_tools(toolbox, ports, sessions, hints, models, clock)
     register_session_tools(toolbox, _session_tools(settings, ports, hints, clock))
-    try:
-        toolsets = chosen_toolsets(settings.toolsets.split(","), toolbox.catalog.toolsets)
-    except LookupError:
-        known = ", ".join(sorted(toolbox.catalog.toolsets))
-        raise SettingsError(f"CODESYNAPSE_TOOLSETS: the toolsets are {known}.") from None
     features = Features(toolbox, updates)
     register_product(features, sessions, engine, repository, recall, size_max=limits.resource_max_bytes)
     operations = Operations(features, Dispatcher(toolbox, clock, metrics, Gate(hints.pauses)), clock)
@@ -202,18 +208,40 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
         repository=repository,
         recall=recall,
         hints=hints,
-        models=Models(embedder, hints, clock, settings.store_deadline_ms),
+        models=models,
         toolbox=toolbox,
         features=features,
         operations=operations,
         calls=Calls(operations, limits),
         read_back=ReadBack(toolbox, ports.accounts, engine, repository, clock),
         retention=Retention(ports.accounts, ports.session_memory, ports.vectors, sessions, clock, ports.agents),
+        queue=queue,
         metrics=metrics,
         modern=Modern(operations, info, Seal(ports.secret.subkey("request state")), limits, clock),
         info=info,
-        toolsets=toolsets,
+        toolsets=_toolsets(settings, toolbox),
     )
+
+
+def _agent_tools(
+    toolbox: Toolbox, ports: Ports, sessions: Sessions, hints: Hints, models: Models, clock: Clock
+) -> QueuedWrites | None:
+    """Register the tools of agent memory; the queue of their writes. None where no store keeps agent memory."""
+    if ports.agents is None:
+        return None
+    queue = QueuedWrites(ports.agents, hints, clock)
+    memory = MemoryTools(ports.agents, queue, hints, embed=models.embed, recheck=sessions.recheck, clock=clock)
+    register_agent_tools(toolbox, memory)
+    return queue
+
+
+def _toolsets(settings: Settings, toolbox: Toolbox) -> frozenset[str] | None:
+    """Those that the settings show. Raises SettingsError that names all there are."""
+    try:
+        return chosen_toolsets(settings.toolsets.split(","), toolbox.catalog.toolsets)
+    except LookupError:
+        known = ", ".join(sorted(toolbox.catalog.toolsets))
+        raise SettingsError(f"CODESYNAPSE_TOOLSETS: the toolsets are {known}.") from None
 
 
 def _session_tools(settings: Settings, ports: Ports, hints: Hints, clock: Clock) -> SessionTools:

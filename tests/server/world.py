@@ -75,6 +75,7 @@ async def world() -> AsyncIterator[World]:
             session_memory=backend.session_memory,
             repository=backend.repository,
             vectors=backend.vectors,
+            agents=backend.agents,
         )
         await ports.accounts.create_organization(TENANT, now_ms=clock())
         await ports.accounts.create_repository(TENANT, REPO, now_ms=clock())
