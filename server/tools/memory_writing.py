@@ -178,7 +178,9 @@ class WritingTools:
     async def delete_memory(
         self, execution: Execution, arguments: DeleteMemoryArguments, context: ToolContext
     ) -> Deleted:
-        await self.check_delete_memory(execution, arguments)
+        if context.can_ask("elicitation/create"):
+            # Nobody is asked about what is not there; a call that asks nobody learns it from the deletion.
+            await self.check_delete_memory(execution, arguments)
         await confirm(context, f"Delete memory {arguments.memory_id} for good?")
         return await self._writing.delete_memory(execution, arguments.agent_id, arguments.memory_id)
 
@@ -188,7 +190,9 @@ class WritingTools:
     async def delete_episode(
         self, execution: Execution, arguments: DeleteEpisodeArguments, context: ToolContext
     ) -> Deleted:
-        await self.check_delete_episode(execution, arguments)
+        if context.can_ask("elicitation/create"):
+            # Nobody is asked about what is not there; a call that asks nobody learns it from the deletion.
+            await self.check_delete_episode(execution, arguments)
         await confirm(context, f"Delete episode {arguments.episode_id} for good?")
         return await self._writing.delete_episode(execution, arguments.agent_id, arguments.episode_id)
 
