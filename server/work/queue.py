@@ -42,6 +42,10 @@ class Kind(Struct, frozen=True, kw_only=True):
     derived: bool = False
 
 
+class _Unreadable(Exception):
+    """A task that nobody here can ever do."""
+
+
 def archived_episode(payload: str) -> NewEpisode:
     """The episode that a task holds. Raises Invalid."""
     try:
@@ -103,19 +107,22 @@ class QueuedWrites:
             await self._agents.discard(task)
             return True
         try:
-            if kind is None:
-                raise Invalid(field="kind", limit=", ".join(self._kinds))
-            effect = kind.effect(task.payload)
-        except Invalid as error:
+            await self._agents.claim(task, self._effect(kind, task.payload), now_ms=now_ms)
+        except _Unreadable as error:
             fault("task_unreadable", error)
             await self._give_up(task, now_ms)
-            return True
-        try:
-            await self._agents.claim(task, effect, now_ms=now_ms)
         except Exception as error:  # The edge of a task: those behind it have to be done as well.
             fault("task_failed", error)
             return not await self._agents.failed(task, retry_at_ms=Millis(now_ms + RETRY_MS))
         return True
+
+    def _effect(self, kind: Kind | None, payload: str) -> Effect:
+        if kind is None:
+            raise _Unreadable
+        try:
+            return kind.effect(payload)
+        except Invalid as error:
+            raise _Unreadable from error
 
     async def _give_up(self, task: Task, now_ms: Millis) -> None:
         """Remove a task that nobody can ever do. It is counted as one that failed as often as it may."""
