@@ -349,7 +349,10 @@ ROWS: tuple[Requirement, ...] = (
         id="order:recall",
         promise="`recall` answers best first, and `recall_with_context` merges by time.",
         source="decision 11",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/agents/test_recalling.py::test_the_best_match_comes_first_and_the_reason_only_on_request",
+            "tests/server/agents/test_conversation.py::test_lines_are_merged_by_the_moment_that_they_name_and_undated_ones_come_first",
+        ),
     ),
     Requirement(
         id="quotas:setting",
@@ -1526,6 +1529,7 @@ ROWS: tuple[Requirement, ...] = (
             "contracts/suite/test_agents_queue.py::TestOnce::test_other_content_under_a_key_is_an_error",
             "contracts/suite/test_agents_queue.py::TestOnce::test_after_a_day_a_key_is_new",
             "contracts/suite/test_agents_queue.py::TestOnce::test_a_key_belongs_to_one_agent",
+            "tests/server/agents/test_writing.py::test_a_key_answers_again_what_it_answered_and_is_refused_for_other_content",
         ),
     ),
     Requirement(
@@ -1771,6 +1775,7 @@ ROWS: tuple[Requirement, ...] = (
         source="product.md, Memory, in three scopes",
         tests=(
             "contracts/suite/test_agents_racing.py::TestDuplicates::test_of_equal_memories_at_once_one_is_kept",
+            "tests/integration/test_agent_memory.py::test_two_hundred_equal_stores_at_once_leave_one_row",
             "tests/backends/sqlite/test_agent_writing.py::test_two_processes_that_store_the_same_keep_it_once",
             "tests/backends/sqlite/test_agent_writing.py::test_a_duplicate_cannot_be_written_past_the_adapter",
         ),
@@ -1792,6 +1797,55 @@ ROWS: tuple[Requirement, ...] = (
             "contracts/suite/test_agents_queue.py::TestAgentQueue::test_twenty_claims_at_once_write_one_episode",
             "contracts/suite/test_agents_queue.py::TestAgentQueue::test_a_purge_ends_a_task_that_is_under_way",
             "tests/backends/sqlite/test_agent_queue.py::test_a_claim_that_dies_between_the_effect_and_the_removal_leaves_the_task",
+        ),
+    ),
+    Requirement(
+        id="agents:queued",
+        promise=(
+            "An episode with more than 50 entries of history is queued; a task is tried three times, one that nobody "
+            "can read is given up at once, and both are counted."
+        ),
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "tests/server/agents/test_writing.py::test_a_history_of_more_than_fifty_entries_is_queued_without_a_word_of_it",
+            "tests/server/work/test_queue.py::test_a_task_that_fails_is_tried_three_times_thirty_seconds_apart_and_then_counted",
+            "tests/server/work/test_queue.py::test_a_row_that_nobody_can_read_is_given_up_at_once_and_counted",
+            "tests/integration/test_agent_memory.py::test_a_thread_over_stdio_works_off_what_it_queues_without_a_server_beside_it",
+        ),
+    ),
+    Requirement(
+        id="agents:derived",
+        promise="Queued work that follows from what is stored already is never dropped by a pause.",
+        source="seed 1 §5",
+        tests=("tests/server/work/test_queue.py::test_work_that_follows_from_what_is_stored_is_never_dropped",),
+    ),
+    Requirement(
+        id="agents:killed",
+        promise="Every acknowledged store and archive survives kill -9, and none is there twice.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "tests/integration/test_agent_memory.py::test_every_acknowledged_store_survives_kill_9_and_none_is_there_twice",
+            "tests/integration/test_agent_memory.py::test_every_acknowledged_archive_survives_kill_9_between_queue_and_claim_and_none_is_there_twice",
+        ),
+    ),
+    Requirement(
+        id="agents:brief",
+        promise=(
+            "A recall of agent memory on plain facts answers in under 1,500 characters; past the bound a hit carries "
+            "its reference and time only, and none is left out."
+        ),
+        source="product.md, What good means",
+        tests=(
+            "tests/server/agents/test_recalling.py::test_an_answer_on_plain_facts_stays_under_1500_characters_with_its_notice",
+            "tests/server/agents/test_recalling.py::test_past_the_bound_a_hit_carries_its_reference_and_time_only_and_none_is_left_out",
+        ),
+    ),
+    Requirement(
+        id="agents:pause-hides-no-error",
+        promise="What a tool of agent memory refuses it refuses with the same bytes under a pause.",
+        source="decision 7",
+        tests=(
+            "tests/server/tools/test_memory.py::test_what_is_wrong_is_refused_as_json_and_a_pause_changes_no_byte_of_it",
         ),
     ),
     Requirement(

@@ -53,7 +53,9 @@ ROWS: tuple[Requirement, ...] = (
         id="key:not-an-axis",
         promise="`recall` under one key, another key and none returns the same bytes.",
         source="seed 1 §2",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/tools/test_memory_reading.py::test_recall_answers_the_same_bytes_under_one_key_another_and_none",
+        ),
     ),
     Requirement(
         id="key:reaches-no-row",
@@ -149,7 +151,7 @@ ROWS: tuple[Requirement, ...] = (
         id="tools:advisory-pair",
         promise="The two recall tools and the three pause tools accept a session key.",
         source="seed 1 §5",
-        to_come="Agent memory and the declared session key",
+        tests=("tests/server/tools/test_agents.py::test_the_two_recall_tools_and_the_three_pause_tools_accept_a_key",),
     ),
     Requirement(
         id="tools:writers",
@@ -283,6 +285,9 @@ ROWS: tuple[Requirement, ...] = (
         source="seed 1 §5; seed 1 §10",
         tests=(
             "tests/server/hints/test_attribution.py::test_a_task_is_dropped_when_the_key_that_queued_it_pauses_and_kept_when_another_does",
+            "tests/server/work/test_queue.py::test_a_task_is_dropped_by_the_pause_of_its_own_key_and_done_under_any_other",
+            "tests/server/work/test_queue.py::test_no_worker_here_sees_a_row_before_its_key_is_noted",
+            "tests/integration/test_agent_memory.py::test_a_queued_write_is_dropped_by_its_own_keys_pause_and_kept_by_anothers",
         ),
     ),
     Requirement(
@@ -292,7 +297,24 @@ ROWS: tuple[Requirement, ...] = (
         tests=(
             "tests/server/hints/test_attribution.py::test_a_task_of_unknown_origin_follows_the_keyless_bucket_of_its_principal",
             "tests/server/hints/test_attribution.py::test_after_a_restart_a_task_follows_the_keyless_bucket_whoever_queued_it",
+            "tests/server/work/test_queue.py::test_a_keyless_pause_drops_keyless_tasks_and_those_of_unknown_origin",
+            "tests/server/work/test_queue.py::test_after_a_restart_the_pause_of_the_key_that_queued_a_task_does_not_reach_it",
         ),
+    ),
+    Requirement(
+        id="queue:tenants",
+        promise="Two tenants' tasks of one number keep their own keys, and no principal's pause drops another's task.",
+        source="seed 1 §5; decision 1",
+        tests=(
+            "tests/server/hints/test_attribution.py::test_tasks_of_two_tenants_may_have_one_number",
+            "tests/server/work/test_queue.py::test_the_same_key_of_another_principal_drops_nothing",
+        ),
+    ),
+    Requirement(
+        id="queue:no-trace",
+        promise="A queued row holds no declared key and no turn of the conversation.",
+        source="seed 1 §5; decision 16",
+        tests=("tests/server/work/test_queue.py::test_no_row_holds_a_turn_or_a_key",),
     ),
     Requirement(
         id="findings:out-of-scope",
@@ -376,6 +398,8 @@ ROWS: tuple[Requirement, ...] = (
         tests=(
             "tests/server/hints/test_attribution.py::test_an_entry_goes_with_its_row",
             "tests/server/hints/test_attribution.py::test_rows_that_others_took_away_are_forgotten_when_the_store_is_asked",
+            "tests/server/work/test_queue.py::test_what_an_agents_deletion_takes_away_is_forgotten_and_never_done",
+            "tests/server/work/test_queue.py::test_a_task_that_failed_keeps_its_key_until_its_row_is_gone",
         ),
     ),
     Requirement(
