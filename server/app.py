@@ -19,6 +19,7 @@ from codesynapse.server.http.mcp import McpEndpoint
 from codesynapse.server.http.modern import ModernEndpoint, Visible
 from codesynapse.server.http.runner import Runner, connections_below
 from codesynapse.server.http.tls import tls_context
+from codesynapse.server.http.transfers import Transfers
 from codesynapse.server.mcp.connection import Connection
 from codesynapse.server.mcp.seal import Seal
 from codesynapse.server.modern.listening import Listening
@@ -65,6 +66,9 @@ class Server:
             self.application.router.add_get(path, endpoint.get, allow_head=False)
             self.application.router.add_delete(path, endpoint.delete)
         self.application.add_routes(api.routes())
+        if services.mover is not None:
+            transfers = Transfers(services.mover, services.sessions, services.limits)
+            self.application.add_routes(transfers.routes())
         health = Health(services.ports.accounts, services.ports.session_memory, services.clock)
         self.application.add_routes([*health.routes(), web.get("/metrics", self._metrics)])
         self.application.on_startup.append(self._start)
@@ -143,6 +147,8 @@ class Server:
 
     async def _clean(self) -> None:
         await self.services.retention.run()
+        if self.services.mover is not None:
+            self.services.mover.sweep()
         await self.keeper.sweep()
 
     async def _stop(self, _: web.Application) -> None:
@@ -158,6 +164,8 @@ class Server:
         except Unavailable as error:
             fault("use_unnoted", error)
         self.lives.close_all()
+        if self.services.mover is not None:
+            self.services.mover.close()
         self.tasks.close()
         self.exchanges.cut()
 

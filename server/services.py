@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
+from pathlib import Path
 
 from msgspec import Struct, field
 
@@ -13,6 +14,9 @@ from codesynapse.contracts.agent_port import AgentMemory
 from codesynapse.contracts.errors import CodeSynapseError, Invalid
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, StoreStatus, VectorIndex
 from codesynapse.contracts.transports import Transports
+from codesynapse.server.agents.folder import Folder
+from codesynapse.server.agents.moving import Mover
+from codesynapse.server.agents.wording import terms_of
 from codesynapse.server.clock import Clock, system_clock
 from codesynapse.server.features.calls import Calls
 from codesynapse.server.features.operations import Operations
@@ -38,6 +42,7 @@ from codesynapse.server.tools.agents import register_agent_tools
 from codesynapse.server.tools.dispatch import Dispatcher
 from codesynapse.server.tools.gate import Gate
 from codesynapse.server.tools.graph import GraphTools, register_graph_tools
+from codesynapse.server.tools.maintenance import MaintenanceTools
 from codesynapse.server.tools.memory import MemoryTools
 from codesynapse.server.tools.operating import ContextFile
 from codesynapse.server.tools.registry import Toolbox
@@ -84,6 +89,7 @@ class Services(Struct, kw_only=True):
     modern: Modern
     retention: Retention
     queue: QueuedWrites | None
+    mover: Mover | None
     metrics: Metrics
     info: ServerInfo
     toolsets: frozenset[str] | None
@@ -183,16 +189,15 @@ def backend_of(setting: str) -> str:
 def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) -> Services:
     """Build the services over open stores."""
     sessions = Sessions(ports.accounts, ports.session_memory, ports.vectors, clock)
-    limits, updates = limits_of(settings), Updates()
+    limits, updates, embedder = limits_of(settings), Updates(), open_embedder(settings.embedder)
     engine = SessionEngine(ports.session_memory, clock, session_changes(updates))
     repository = RepositoryEngine(ports.repository, clock, sessions.recheck_writing, repository_changes(updates))
     recall = Recall(engine, repository, clock)
-    embedder = open_embedder(settings.embedder)
     hints = Hints(embedder=embedder is not None, advisories=settings.degraded_advisory)
     toolbox, metrics = Toolbox(), Metrics()
     register_graph_tools(toolbox, GraphTools(sessions, engine, repository, recall, hints))
     models = Models(embedder, hints, clock, settings.store_deadline_ms)
-    queue = _agent_tools(toolbox, ports, sessions, hints, models, clock)
+    queue, mover = _agent_tools(toolbox, settings, ports, sessions, hints, models, clock)
     register_session_tools(toolbox, _session_tools(settings, ports, hints, clock))
     features = Features(toolbox, updates)
     register_product(features, sessions, engine, repository, recall, size_max=limits.resource_max_bytes)
@@ -216,6 +221,7 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
         read_back=ReadBack(toolbox, ports.accounts, engine, repository, clock),
         retention=Retention(ports.accounts, ports.session_memory, ports.vectors, sessions, clock, ports.agents),
         queue=queue,
+        mover=mover,
         metrics=metrics,
         modern=Modern(operations, info, Seal(ports.secret.subkey("request state")), limits, clock),
         info=info,
@@ -224,15 +230,30 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
 
 
 def _agent_tools(
-    toolbox: Toolbox, ports: Ports, sessions: Sessions, hints: Hints, models: Models, clock: Clock
-) -> QueuedWrites | None:
-    """Register the tools of agent memory; the queue of their writes. None where no store keeps agent memory."""
+    toolbox: Toolbox,
+    settings: Settings,
+    ports: Ports,
+    sessions: Sessions,
+    hints: Hints,
+    models: Models,
+    clock: Clock,
+) -> tuple[QueuedWrites, Mover] | tuple[None, None]:
+    """Register the tools of agent memory; the queue of their writes, and what moves agents out and in.
+
+    Neither where no store keeps agent memory.
+    """
     if ports.agents is None:
-        return None
+        return None, None
+    size_max = settings.transfer_max_bytes
+    folder = Folder(Path(settings.exports), size_max) if settings.exports else None
+    mover = Mover(ports.agents, terms_of, clock, folder=folder, size_max=size_max)
     queue = QueuedWrites(ports.agents, hints, clock)
     memory = MemoryTools(ports.agents, queue, hints, embed=models.embed, recheck=sessions.recheck, clock=clock)
-    register_agent_tools(toolbox, memory)
-    return queue
+    maintenance = MaintenanceTools(
+        ports.agents, mover, recheck=sessions.recheck, clock=clock, public_url=settings.public_url
+    )
+    register_agent_tools(toolbox, memory, maintenance)
+    return queue, mover
 
 
 def _toolsets(settings: Settings, toolbox: Toolbox) -> frozenset[str] | None:

@@ -61,6 +61,15 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     operating_context: Annotated[
         str, Meta(description="TOML file with what `get_operating_context` answers; none by default.")
     ] = ""
+    export_dir: Annotated[
+        str, Meta(description="Folder of exports and imports, with one for each user; default: `exports` in the home.")
+    ] = ""
+    transfer_max_bytes: Annotated[Bytes, Meta(description="Largest export, upload and import, in bytes.")] = (
+        100 * 1024 * 1024
+    )
+    public_url: Annotated[
+        str, Meta(description="Where clients reach this server, for links; without it they begin at its root.")
+    ] = ""
     toolsets: Annotated[str, Meta(description="Toolsets to show, separated by commas; `all` for every one.")] = "all"
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="How much goes to standard error.")
@@ -148,6 +157,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def database(self) -> str:
         """The file of the embedded store."""
         return str(Path(self.home) / "codesynapse.sqlite3")
+
+    @property
+    def exports(self) -> str:
+        """The folder of exports; empty without a home."""
+        return self.export_dir or (str(Path(self.home) / "exports") if self.home else "")
 
     def masked(self) -> dict[str, object]:
         """All settings, with secrets and passwords in URLs replaced."""

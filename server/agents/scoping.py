@@ -46,19 +46,20 @@ async def require_record(
     agents: AgentMemory, sight: Sight, kind: Kind, record_id: int, *, field: str
 ) -> Memory | Episode:
     """A record that the caller may write. Raises AgentForbidden, and NotFound where there is none of this number."""
-    for scope in await _writable(agents, sight):
+    for scope in await scopes_in(agents, sight, Level.WRITE):
         for record in await agents.contents(scope, [(kind, record_id)]):
             return record
     raise NotFound(field=field)
 
 
-async def _writable(agents: AgentMemory, sight: Sight) -> list[AgentScope]:
+async def scopes_in(agents: AgentMemory, sight: Sight, level: Level) -> list[AgentScope]:
+    """The agents in sight that the caller may use so, by name. Raises AgentForbidden for a named one."""
     if isinstance(sight, AgentScope):
-        await require_level(agents, sight, Level.WRITE)
+        await require_level(agents, sight, level)
         return [sight]
     granted = await agents.agents(sight.tenant_id, sight.subject_id)
     return [
         AgentScope(tenant_id=sight.tenant_id, subject_id=sight.subject_id, agent_id=each.agent_id)
         for each in granted
-        if each.level in reaching(Level.WRITE)
+        if each.level in reaching(level)
     ]

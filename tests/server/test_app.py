@@ -121,5 +121,6 @@ async def test_the_routes_are_those_of_the_product_and_none_names_a_session_or_s
         ("POST", "/api/v1/execution/sessions/revoke"),
         *((method, memory) for method in ("POST", "GET", "HEAD", "DELETE")),
         ("POST", memory + "/recall"),
+        *(("GET", "/api/v1/downloads/{token}"), ("POST", "/api/v1/uploads")),
         *((method, path) for method in ("GET", "HEAD") for path in ("/healthz", "/readyz", "/metrics")),
     }
