@@ -17,9 +17,12 @@ from codesynapse.server.hints.health import Cause
 from tests.integration.harness import Product, Transport, product
 from tests.integration.logs import logged
 from tests.integration.stdio_peer import StdioPeer, shell
+from tests.server.tools.test_graph import CALLS as GRAPH_CALLS
+from tests.server.tools.test_memory import CALLS as MEMORY_CALLS
 
 MARK = "q7KEYq7"
 TRIPLE = {"subject": "Ana", "predicate": "likes", "object": "tea"}
+CALLS = {**GRAPH_CALLS, **MEMORY_CALLS}
 Call = Callable[..., Awaitable[dict[str, Any]]]
 
 
@@ -257,12 +260,13 @@ async def test_a_key_reaches_no_database_no_log_and_no_metric(tmp_path: Path, mo
             call = caller(await running.open(await running.person()))
             for tool in running.services.toolbox.catalog.visible(None):
                 if "session_key" in tool["inputSchema"]["properties"]:
-                    arguments = {"query": "tea"} if tool["name"] == "recall_context" else {}
-                    if tool["name"] == "upsert_graph_triples":
-                        arguments = {"triples": [TRIPLE]}  # type: ignore[dict-item]
                     for _ in range(2):
-                        said = await call(tool["name"], **arguments, session_key=MARK)
+                        said = await call(tool["name"], **CALLS.get(tool["name"], {}), session_key=MARK)
                         assert MARK not in json.dumps(said)
+            await call("resume_persistence", session_key=MARK)
+            history = [{}] * 51
+            queued = await call("archive_episode", agent_id="bob", summary="x", history=history, session_key=MARK)
+            assert queued["queued"] is True
             await call("pause_persistence", session_key=MARK * 40)
             async with running.http.get(running.base + "/metrics") as answer:
                 assert MARK not in await answer.text()
