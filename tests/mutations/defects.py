@@ -159,6 +159,45 @@ MORE = (
         new="        pass\n",
         test=f"{TESTS}/test_advisories.py::test_a_keyless_remote_caller_is_told_in_full_every_time_during_a_fault",
     ),
+    Mutation(
+        name="the queue does a write in spite of its key's pause",
+        file="server/work/queue.py",
+        old="        if dropped(hints",
+        new="        if False and dropped(hints",
+        test="tests/server/work/test_queue.py"
+        "::test_a_task_is_dropped_by_the_pause_of_its_own_key_and_done_under_any_other",
+    ),
+    Mutation(
+        name="a task that is tried again forgets its key",
+        file="server/work/queue.py",
+        old="if await self._over(task, self._clock()):",
+        new="if await self._over(task, self._clock()) or True:",
+        test="tests/server/work/test_queue.py::test_a_task_that_failed_keeps_its_key_until_its_row_is_gone",
+    ),
+    Mutation(
+        name="a worker may find a row before its key is noted",
+        file="server/work/queue.py",
+        old="""            async with self._noting:
+                tasks""",
+        new="""            if True:
+                tasks""",
+        test="tests/server/work/test_queue.py::test_no_worker_here_sees_a_row_before_its_key_is_noted",
+    ),
+    Mutation(
+        name="two tenants' tasks of one number share a key",
+        file=f"{HINTS}/attribution.py",
+        old="self._buckets[bucket.principal[0], task_id] = bucket",
+        new='self._buckets["", task_id] = bucket',
+        test=f"{TESTS}/test_attribution.py::test_tasks_of_two_tenants_may_have_one_number",
+    ),
+    Mutation(
+        name="a recall is counted in spite of the pause",
+        file="server/tools/memory_reading.py",
+        old="counting=not self._hints.paused(execution.identity, arguments.session_key, self._clock()),",
+        new="counting=True,",
+        test="tests/server/agents/test_recalling.py"
+        "::test_a_recall_is_counted_at_its_memories_but_not_under_the_pause_of_its_key",
+    ),
 )
 
 
