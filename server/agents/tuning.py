@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Struct, structs
 
+from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.agent_port import AgentMemory
 from codesynapse.contracts.agent_recall import PRECISIONS, gate
 from codesynapse.contracts.agents import AgentScope, Tuning
@@ -21,7 +22,7 @@ from codesynapse.server.agents.calibrating import (
     drawn,
     percentile_of,
 )
-from codesynapse.server.agents.scoping import require_writer
+from codesynapse.server.agents.scoping import require_level
 from codesynapse.server.clock import Clock
 
 GLOBAL_PRECISION = "balanced"
@@ -72,13 +73,13 @@ class Tuner:
     async def check(self, scope: AgentScope, asked: Asked) -> None:
         """Raises what `calibrate` would refuse."""
         percentile_of(asked.percentile)
-        await require_writer(self._agents, scope)
+        await require_level(self._agents, scope, Level.WRITE)
         drawn(await self._terms(scope), asked.sample_size)
 
     async def calibrate(self, scope: AgentScope, asked: Asked) -> Calibrated:
         """Calibrate, and keep the threshold. Raises AgentForbidden, and Invalid with fewer than 10 records."""
         percentile_of(asked.percentile)
-        await require_writer(self._agents, scope)
+        await require_level(self._agents, scope, Level.WRITE)
         calibration = await _calibrated(await self._terms(scope), asked)
         before = await self._change(scope, lambda held: _with(held, calibration))
         return Calibrated(calibration=calibration, before=before.threshold)
@@ -86,7 +87,7 @@ class Tuner:
     async def set_precision(self, scope: AgentScope, precision: str, beta: float) -> Tuned:
         """Keep a precision together with a fresh threshold, or neither. Raises Invalid for an unknown one."""
         name, factor = precision_of(precision, beta)
-        await require_writer(self._agents, scope)
+        await require_level(self._agents, scope, Level.WRITE)
         records = await self._terms(scope)
         calibration = None
         if len([each for each in records if each]) >= SAMPLE_MIN:
@@ -111,12 +112,8 @@ class Tuner:
         """The terms of every record."""
         terms: list[tuple[str, ...]] = []
         after = 0
-        # Whoever may write to an agent that is not there yet has nothing to calibrate by.
-        while await self._agents.level(scope) is not None:
-            page = await self._agents.scan(scope, after=after, limit=PAGE)
+        while page := await self._agents.scan(scope, after=after, limit=PAGE):
             terms += [each.terms for each in page]
-            if len(page) < PAGE:
-                break
             after = page[-1].id
         return terms
 
@@ -125,16 +122,13 @@ class Tuner:
         attempt = 0
         while True:
             attempt += 1
-            held = await self._held(scope)
+            held = await self._agents.tuning(scope)
             try:
                 await self._agents.set_tuning(scope, change(held), now_ms=self._clock())
                 return held
             except RevisionConflict:
                 if attempt == ATTEMPTS:
                     raise
-
-    async def _held(self, scope: AgentScope) -> Tuning:
-        return Tuning() if await self._agents.level(scope) is None else await self._agents.tuning(scope)
 
 
 async def _calibrated(records: Sequence[tuple[str, ...]], asked: Asked) -> Calibration:

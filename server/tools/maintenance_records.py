@@ -8,7 +8,7 @@ from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.agent_port import AgentMemory
 from codesynapse.contracts.agents import AgentScope, Kind
 from codesynapse.contracts.identity import Execution
-from codesynapse.server.agents.scoping import Recheck, require_level, require_record, require_writer, scope_of, sight_of
+from codesynapse.server.agents.scoping import Recheck, require_level, require_record, scope_of, sight_of
 from codesynapse.server.agents.tuning import (
     GLOBAL_BETA,
     GLOBAL_PRECISION,
@@ -111,7 +111,7 @@ class RecordTools:
 
     async def check_set_precision(self, execution: Execution, arguments: PrecisionArguments) -> None:
         precision_of(arguments.precision, arguments.beta)
-        await require_writer(self._agents, self._scope(execution, arguments.agent_id))
+        await require_level(self._agents, self._scope(execution, arguments.agent_id), Level.WRITE)
 
     async def get_precision(self, execution: Execution, arguments: AgentArguments, _: ToolContext) -> PrecisionView:
         scope = self._scope(execution, arguments.agent_id)
