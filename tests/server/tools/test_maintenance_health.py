@@ -105,7 +105,7 @@ def test_the_names_of_the_schemas_are_those_of_the_tables() -> None:
 
 
 def test_every_check_is_planted_here_or_in_the_store_that_it_is_about() -> None:
-    # The dicts have no index apart from their records, so the others are planted in SQLite (test_agent_health.py).
+    # The dicts have no index apart from their records, so the others are planted in SQLite (test_doctor.py).
     assert set(PLANTED) == {*HEALTH, *DEEP} - (OF_THE_STORE - {"ownerless"})
 
 
