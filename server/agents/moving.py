@@ -205,7 +205,10 @@ def _read(descriptor: int, offset: int) -> bytes:
 def _nameless(root: Path | None) -> BinaryIO:
     try:
         if root is not None:
-            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not root.parent.is_dir():
+                root = None  # Of a server that keeps nothing on the disk.
+            else:
+                root.mkdir(mode=0o700, exist_ok=True)
         return tempfile.TemporaryFile(dir=root)
     except OSError as error:
         raise StoreFault from error
