@@ -19,10 +19,20 @@ from codesynapse.contracts.quotas import Quotas
 from codesynapse.server.http.errors import status_of
 from codesynapse.server.services import compose, open_ports
 from codesynapse.server.settings import PREFIX, Settings
-from codesynapse.server.tools.cost import cost_of
+from codesynapse.server.tools.cost import KEY, arms_of, characters_of, cost_of, price_of, tokens_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 MARKED = re.compile(r"(<!-- table: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+SETS = (
+    ("graph",),
+    ("memory",),
+    ("session",),
+    ("maintenance",),
+    ("graph", "session"),
+    ("graph", "memory", "session", "maintenance"),
+)
+"""The toolsets whose costs are told, alone and together."""
 
 QUOTA_MEANINGS = {
     "sessions_active_max": "chat sessions that are neither expired nor revoked",
@@ -136,6 +146,41 @@ def tools_text() -> str:
     return "\n".join([*map(_tool, tools), figures])
 
 
+def tool_cost_text() -> str:
+    """What each tool costs, each toolset, and the session key in its four arms."""
+    tools = asyncio.run(listed_tools())
+    rows = ((f"`{tool['name']}`", f"{(size := characters_of(tool)):,}", f"{tokens_of(size):,}") for tool in tools)
+    sets = asyncio.run(listed_toolsets())
+    costs = {
+        ", ".join(f"`{name}`" for name in names): cost_of([tool for name in names for tool in sets[name]])
+        for names in SETS
+    }
+    arms = (
+        (each.arm, each.strategy, f"{each.characters:,}", f"+{each.added:,}", f"{each.percent} %")
+        for each in arms_of(tools)
+    )
+    price = price_of(tools, KEY)
+    key = f"`{KEY}` stands on {price.tools} tools and adds {price.characters:,} characters to {price.without:,}.\n\n"
+    return "\n".join(
+        (
+            _table(("Tool", "Characters", "Tokens"), rows),
+            _table(
+                ("Toolsets", "Tools", "Characters", "Tokens"),
+                ((name, str(each.tools), f"{each.characters:,}", f"{each.tokens:,}") for name, each in costs.items()),
+            ),
+            key + _table(("Way", "Texts", "Characters", "Added", "Share"), arms),
+        )
+    )
+
+
+async def listed_toolsets() -> dict[str, list[dict[str, Any]]]:
+    """The tools of each toolset, as a server lists them."""
+    settings = Settings(graph="memory", accounts="memory")
+    async with open_ports(settings) as ports:
+        catalog = compose(settings, ports).toolbox.catalog
+    return {name: catalog.visible(frozenset({name})) for name in SETS[-1]}
+
+
 async def listed_tools() -> list[dict[str, Any]]:
     """The tools as a server lists them."""
     settings = Settings(graph="memory", accounts="memory")
@@ -201,6 +246,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "quotas": quotas_table,
     "errors": errors_table,
     "tools": tools_text,
+    "tool-cost": tool_cost_text,
 }
 
 
