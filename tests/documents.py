@@ -16,6 +16,7 @@ import msgspec
 
 from codesynapse.contracts.errors import CodeSynapseError
 from codesynapse.contracts.quotas import Quotas
+from codesynapse.server.agents.checks import DEEP, HEALTH, Repair
 from codesynapse.server.http.errors import status_of
 from codesynapse.server.services import compose, open_ports
 from codesynapse.server.settings import PREFIX, Settings
@@ -33,6 +34,15 @@ SETS = (
     ("graph", "memory", "session", "maintenance"),
 )
 """The toolsets whose costs are told, alone and together."""
+
+REPAIRS = {
+    Repair.STORE: "Put right by the store.",
+    Repair.DELETE: "Deleted.",
+    Repair.CLEAN: "The mark is removed.",
+    Repair.CHANNEL: "Moved to the channel that is meant.",
+    Repair.TUNING: "Back to the default.",
+    Repair.CALIBRATE: "Calibrated anew.",
+}
 
 QUOTA_MEANINGS = {
     "sessions_active_max": "chat sessions that are neither expired nor revoked",
@@ -173,6 +183,16 @@ def tool_cost_text() -> str:
     )
 
 
+def checks_table() -> str:
+    """Every check of the two tools that look."""
+    rows = (
+        (f"`{name}`", tool, check.severity, check.means, check.why or REPAIRS[check.repair])
+        for tool, table in (("`check_health`", HEALTH), ("`deep_check`", DEEP))
+        for name, check in table.items()
+    )
+    return _table(("Check", "Tool", "Severity", "Finds", "With `fix`"), rows)
+
+
 async def listed_toolsets() -> dict[str, list[dict[str, Any]]]:
     """The tools of each toolset, as a server lists them."""
     settings = Settings(graph="memory", accounts="memory")
@@ -247,6 +267,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "errors": errors_table,
     "tools": tools_text,
     "tool-cost": tool_cost_text,
+    "checks": checks_table,
 }
 
 

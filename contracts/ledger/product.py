@@ -1897,7 +1897,92 @@ ROWS: tuple[Requirement, ...] = (
         id="tools:agents",
         promise="The memory toolset offers its twelve tools, session its six and maintenance its twelve.",
         source="product.md, Tools",
-        to_come="Agent memory and the declared session key",
+        tests=("tests/server/tools/test_agents.py::test_the_three_toolsets_of_seed_1_offer_twelve_six_and_twelve",),
+    ),
+    Requirement(
+        id="tools:maintenance:gated",
+        promise="The ten maintenance tools that write change nothing while their key is paused, and hide no error.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/tools/test_maintenance.py::test_a_paused_write_answers_with_the_keys_of_its_success_and_writes_nothing",
+            "tests/server/tools/test_maintenance.py::test_a_paused_repair_looks_changes_nothing_and_says_so",
+            "tests/server/tools/test_maintenance.py::test_what_is_wrong_is_refused_as_json_and_a_pause_changes_no_byte_of_it",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:export-link",
+        promise="Over HTTP an export is a link: once, for the same credential, within ten minutes, in no log.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/http/test_transfers.py::test_a_link_gives_the_file_once_and_an_upload_of_it_is_imported_with_the_same_digest",
+            "tests/server/http/test_transfers.py::test_a_link_is_of_no_use_to_another_credential_or_to_none",
+            "tests/server/http/test_transfers.py::test_a_link_ends_after_ten_minutes_and_with_the_grant",
+            "tests/server/http/test_transfers.py::test_a_link_and_an_upload_are_in_no_log_and_no_metric",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:export-digest",
+        promise="An export of 10,000 memories that enters an empty server leaves it again with the same digest.",
+        source="product.md, Tools",
+        tests=(
+            "tests/integration/test_exporting.py::test_ten_thousand_memories_enter_an_empty_server_with_the_digest_that_they_left_with",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:import-whole",
+        promise="A truncated, tampered, oversized or foreign file changes nothing, and the refusal says why.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/agents/test_moving.py::test_a_damaged_file_changes_nothing_and_says_why",
+            "tests/server/agents/test_exported.py::test_a_file_that_is_not_whole_and_as_it_was_written_is_refused_with_the_reason",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:folder",
+        promise="Exports and imports reach no file outside the caller's own folder, by no name and by no link.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/agents/test_folder.py::test_whatever_is_no_plain_name_is_refused_to_write_and_to_read",
+            "tests/server/agents/test_folder.py::test_a_link_is_neither_followed_nor_written_through",
+            "tests/server/agents/test_folder.py::test_the_files_of_others_cannot_be_named",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:upload",
+        promise="An upload is bounded, ends, and belongs to who sent it.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/http/test_transfers.py::test_an_upload_that_is_too_large_is_refused_and_leaves_nothing",
+            "tests/server/http/test_transfers.py::test_an_upload_needs_a_credential_and_is_its_owners",
+            "tests/server/agents/test_moving.py::test_an_upload_is_its_owners_and_ends",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:checks",
+        promise="Each check finds its planted fault, and a repair repairs it or says why not.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/tools/test_maintenance_health.py::test_a_planted_fault_is_found_and_repaired_or_it_is_said_why_not",
+            "tests/server/agents/test_doctor.py::test_a_fault_of_the_store_is_found_by_its_check_and_mended",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:health-scope",
+        promise="Health sees the agents that the caller may read, and repairs those that they may write.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/tools/test_maintenance_health.py::test_health_sees_the_callers_readable_agents_and_repairs_the_writable_ones",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:confirmed",
+        promise="What deletes many records asks the user first where the client can be asked, and says what went.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/tools/test_maintenance_records.py::test_the_end_is_confirmed_where_the_client_can_be_asked",
+            "tests/server/tools/test_maintenance_moving.py::test_a_move_is_confirmed_and_a_copy_is_not",
+            "tests/server/tools/test_maintenance_health.py::test_a_repair_that_deletes_is_confirmed_and_one_that_does_not_is_not",
+        ),
     ),
     Requirement(
         id="tools:described",

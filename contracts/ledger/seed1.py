@@ -136,7 +136,9 @@ ROWS: tuple[Requirement, ...] = (
         id="partition:by-agent",
         promise="Calibration, recall precision and profiles belong to the agent and are the same under every key.",
         source="seed 1 §4",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/tools/test_maintenance_records.py::test_a_calibration_says_what_it_found_and_holds_for_every_key",
+        ),
     ),
     Requirement(
         id="partition:in-memory",
@@ -160,7 +162,9 @@ ROWS: tuple[Requirement, ...] = (
             "none."
         ),
         source="seed 1 §5",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/tools/test_agents.py::test_the_sixteen_that_a_pause_stops_take_a_key_and_the_export_takes_none",
+        ),
     ),
     Requirement(
         id="tools:findings",
@@ -326,13 +330,19 @@ ROWS: tuple[Requirement, ...] = (
         id="cost:by-deletion",
         promise="The price of a parameter, tool by tool, is measured by deleting it from the live tool list.",
         source="seed 1 §6",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/tools/test_cost.py::test_a_parameter_costs_what_is_gone_once_it_is_deleted",
+            "tests/server/cli/test_cost.py::test_the_key_is_priced_in_all_four_arms_and_the_shipped_one_is_the_list",
+        ),
     ),
     Requirement(
         id="cost:arms",
         promise="All four ways of describing the key are priced from the same live list.",
         source="seed 1 §6",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/tools/test_cost.py::test_the_four_arms_come_from_one_list_and_the_findings_keep_their_text",
+            "tests/server/tools/test_cost.py::test_arm_d_is_what_a_server_lists_and_the_first_two_texts_draw_the_line",
+        ),
     ),
     Requirement(
         id="cost:arm-d",
@@ -341,7 +351,9 @@ ROWS: tuple[Requirement, ...] = (
             "filtered."
         ),
         source="seed 1 §6",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/tools/test_agents.py::test_one_full_text_is_on_the_two_recall_tools_and_one_short_text_elsewhere",
+        ),
     ),
     Requirement(
         id="cost:own-figures",
@@ -362,7 +374,9 @@ ROWS: tuple[Requirement, ...] = (
         id="cost:twenty-two",
         promise="Of the seed's tools exactly 22 carry the key.",
         source="seed 1 §6; decision 6",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/tools/test_agents.py::test_of_the_seeds_thirty_exactly_22_carry_the_key_and_of_ours_those_of_decision_6",
+        ),
     ),
     Requirement(
         id="lifetime:ttl",
