@@ -27,7 +27,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapsho
 install = if [ -x $(UV) ]; then $(UV) pip install --quiet --python $(BIN)/python --compile-bytecode $(1); \
 	else $(BOOT)/bin/python -m pip --python $(BIN)/python install --quiet --disable-pip-version-check $(1); fi
 
-.PHONY: help setup serve servers servers-stop test test-all contract conformance lint format bench-mcp bench-stores fuzz-stores mutate image-test lock clean
+.PHONY: help setup serve servers servers-stop test test-all contract conformance lint format bench-mcp bench-stores fuzz fuzz-stores mutate image-test lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
@@ -73,11 +73,14 @@ format: .venv/dev.stamp ## rewrite the sources in the common style
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format --quiet .
 
-bench-mcp: .venv/dev.stamp ## measure a tool call and an idle stream beside the official SDK
+bench-mcp: .venv/dev.stamp ## measure a tool call and an idle stream beside the official SDKs; make bench-mcp ARGS="--quick"
 	@$(BIN)/python -m benchmarks.mcp_bench $(ARGS)
 
 bench-stores: .venv/dev.stamp ## measure every store beside its bare client; make bench-stores ARGS="--quick"
 	@$(BIN)/python -m benchmarks.stores_bench $(ARGS)
+
+fuzz: .venv/dev.stamp ## draw bytes into every reader for ten minutes of CPU; make fuzz ARGS="--cpu-s 60 --seed 1"
+	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 fuzz-stores: .venv/dev.stamp ## play drawn scripts on all stores and the law until one disagrees; make fuzz-stores ARGS="--sequences 20000 --seed 1"
 	@$(BIN)/python -m tests.backends.fuzz $(ARGS)

@@ -4,37 +4,55 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 from aiohttp import web
 
-from benchmarks.serving import announce, free_socket
+from benchmarks.serving import FLOOD, announce, free_socket
 
+JSON = "application/json"
 SESSION = {"Mcp-Session-Id": "floor"}
 
 
 async def post(request: web.Request) -> web.StreamResponse:
     """Any message."""
     message = json.loads(await request.read())
-    if message["method"] == "initialize":
-        result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {}, "serverInfo": {}}
-        return web.json_response({"jsonrpc": "2.0", "id": message["id"], "result": result}, headers=SESSION)
+    method = message["method"]
     if "id" not in message:
         return web.Response(status=202)
-    content = [{"type": "text", "text": message["params"]["arguments"]["text"]}]
-    answer = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": content}})
-    if "text/event-stream" not in request.headers["Accept"]:
-        return web.Response(text=answer, content_type="application/json")
-    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
-    await response.prepare(request)
+    if method == "subscriptions/listen":
+        return await get(request)
+    if method != "tools/call":
+        version = message["params"].get("protocolVersion")
+        return web.Response(text=_answer(message, {"protocolVersion": version}), headers=SESSION, content_type=JSON)
+    name, told = message["params"]["name"], message["params"]["arguments"]["text"]
+    answer = _answer(message, {"content": [{"type": "text", "text": told}]})
+    modern = "Mcp-Method" in request.headers  # Its answers are streams only where something comes before.
+    if "text/event-stream" not in request.headers["Accept"] or (modern and name == "echo"):
+        return web.Response(text=answer, content_type=JSON)
+    response = await _stream(request)
+    for step in range({"echo": 0, "tell": 1, "flood": FLOOD}[name]):
+        params = {"progressToken": 1, "progress": step, "message": told}
+        note = json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+        await response.write(f"data: {note}\n\n".encode())
     await response.write(f"id: 1\ndata: {answer}\n\n".encode())
     await response.write_eof()
     return response
 
 
-async def get(request: web.Request) -> web.StreamResponse:
-    """A stream that never says anything."""
+def _answer(message: dict[str, Any], result: dict[str, Any]) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+
+async def _stream(request: web.Request) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
     await response.prepare(request)
+    return response
+
+
+async def get(request: web.Request) -> web.StreamResponse:
+    """A stream that never says anything."""
+    response = await _stream(request)
     await response.write(b": open\n\n")
     await asyncio.Event().wait()
     return response

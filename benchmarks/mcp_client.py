@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
+from yarl import URL
 
 VERSION_META = "io.modelcontextprotocol/protocolVersion"
 INFO_META = "io.modelcontextprotocol/clientInfo"
@@ -27,6 +29,7 @@ class Target:
     """Whom to speak to, and how. era: `legacy` (with sessions) or `modern` (without).
 
     arguments: JSON; a `{n}` in it becomes the number of the request, so that no two writes are the same.
+    progress: whether calls want to hear how far they are.
     """
 
     url: str
@@ -36,6 +39,7 @@ class Target:
     accept: str = BOTH
     tool: str = "echo"
     arguments: str = '{"text": "hello"}'
+    progress: bool = False
     delete: bool = True
 
 
@@ -90,9 +94,12 @@ class Peer:
 
     def _body(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         self._last_id += 1
-        params = dict(params)
+        meta: dict[str, Any] = {}
         if self._target.era == "modern":
-            params["_meta"] = {VERSION_META: self.protocol, INFO_META: CLIENT_INFO, CAPABILITIES_META: {}}
+            meta = {VERSION_META: self.protocol, INFO_META: CLIENT_INFO, CAPABILITIES_META: {}}
+        if self._target.progress and method == "tools/call":
+            meta["progressToken"] = self._last_id
+        params = {**params, "_meta": meta} if meta else dict(params)
         return {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}
 
     async def request(self, method: str, params: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
@@ -140,6 +147,29 @@ class Peer:
             arguments = self._target.arguments.replace("{n}", str(self._last_id))
             params = {"name": self._target.tool, "arguments": json.loads(arguments)}
             await self.request("tools/call", params, self._target.tool)
+
+    async def ping(self) -> None:
+        """The least that can be asked of a server."""
+        if self._target.era == "modern":
+            await self.request("server/discover", {})
+        else:
+            await self.request("ping", {})
+
+    async def flood(self) -> socket.socket:
+        """Call the tool `flood`, and never read what it says. Close what is returned."""
+        message = self._body("tools/call", {"name": "flood", "arguments": {"text": "x" * 1_000}})
+        message["params"]["_meta"] = {**message["params"].get("_meta", {}), "progressToken": 1}
+        body = json.dumps(message).encode()
+        url = URL(self._target.url)
+        headers = {**self._headers("tools/call", "flood"), "Host": url.authority, "Content-Length": str(len(body))}
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        connection.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(connection, (url.host, url.port))
+        await loop.sock_sendall(connection, f"POST {url.path} HTTP/1.1\r\n{head}\r\n".encode() + body)
+        return connection
 
     async def close(self) -> None:
         """End the protocol session."""

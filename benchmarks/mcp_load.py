@@ -7,6 +7,7 @@ Modes
   idle     --sessions sessions, each with one open stream; the server's memory before, while and after; sequential
            calls of one more session in the meantime
   init     --sessions handshakes
+  stuck    --calls pings of one session, while another one does not read what its call says
 Eras
   legacy   2025-03-26, 2025-06-18, 2025-11-25: with sessions
   modern   2026-07-28: without
@@ -124,6 +125,20 @@ async def init(run: Run, _: Peer) -> None:
     run.found |= meter.read(len(run.durations_s))
 
 
+async def stuck(run: Run, warm: Peer) -> None:
+    """Pings beside a reader that does not read."""
+    other = Peer(run.http, run.target)
+    await other.open()
+    held = await other.flood()
+    try:
+        meter = Meter(run.pid)
+        for _ in range(run.options.calls):
+            await run.timed(warm.ping)
+        run.found |= meter.read(len(run.durations_s))
+    finally:
+        held.close()
+
+
 async def idle(run: Run, warm: Peer) -> None:
     """Many sessions that only listen."""
     stop, opened_at = asyncio.Event(), time.perf_counter()
@@ -174,7 +189,7 @@ async def _open_streams(run: Run, stop: asyncio.Event) -> tuple[list[Peer], list
     return peers, holding
 
 
-MODES = {"latency": latency, "load": load, "list": load, "idle": idle, "init": init}
+MODES = {"latency": latency, "load": load, "list": load, "idle": idle, "init": init, "stuck": stuck}
 
 
 async def measured(options: argparse.Namespace) -> dict[str, Any]:
@@ -187,6 +202,7 @@ async def measured(options: argparse.Namespace) -> dict[str, Any]:
         accept=options.accept,
         tool=options.tool,
         arguments=options.args,
+        progress=options.progress,
         delete=not options.no_delete,
     )
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=options.read_timeout)
@@ -222,6 +238,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--calls", type=int, default=5000, help="calls in all")
     parser.add_argument("--tool", default="echo")
     parser.add_argument("--args", default='{"text": "hello"}', help="JSON; {n} becomes a number")
+    parser.add_argument("--progress", action="store_true", help="calls want to hear how far they are")
     parser.add_argument("--header", action="append", default=[], help="'Name: value', may repeat")
     parser.add_argument("--server-pid", type=int, help="report memory and CPU of this process")
     parser.add_argument("--warmup", type=int, default=200)

@@ -1,7 +1,7 @@
-"""The real application with one more tool. `python -m benchmarks.our_server [--profile FILE]`.
+"""The real application with tools to measure. `python -m benchmarks.our_server [--profile FILE]`.
 
 Everything is as in `codesynapse serve`: SQLite in a home of its own, an API key, a registered session, all checks. The
-tool is registered as the product's own tools are; only the caps that the number of idle streams needs are raised.
+tools are registered as the product's own are; only the caps that the number of idle streams needs are raised.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from benchmarks.serving import announce
+from benchmarks.serving import FLOOD, announce
 from codesynapse.contracts.identity import Execution
 from codesynapse.server.app import Server, listening
 from codesynapse.server.cli.first import bootstrap
@@ -40,31 +40,46 @@ async def echo(_: Execution, arguments: Any, __: ToolContext) -> Echo:
     return Echo(arguments.text)
 
 
-def register_echo(toolbox: Toolbox) -> None:
-    """Add the tool by the product's own way."""
-    tool = Tool(
-        name="echo",
-        title="Echo",
-        description="Say it again.",
-        toolset="bench",
-        arguments=Echo,
-        answer=Echo,
-        handler=echo,
-        read_only=True,
-    )
-    toolbox.register(tool)
+async def tell(_: Execution, arguments: Any, context: ToolContext) -> Echo:
+    """Say how far it is, then the same: at the stateless revision, what comes before an answer makes it a stream."""
+    context.progress(1, None, "one")
+    return Echo(arguments.text)
+
+
+async def flood(_: Execution, arguments: Any, context: ToolContext) -> Echo:
+    """Say more than any buffer takes."""
+    for step in range(1, FLOOD + 1):
+        context.progress(step, None, arguments.text)
+        if step % 100 == 0:
+            await asyncio.sleep(0)
+    return Echo("")
+
+
+def register_tools(toolbox: Toolbox) -> None:
+    """Add the tools by the product's own way."""
+    for handler in (echo, tell, flood):
+        tool = Tool(
+            name=handler.__name__,
+            title=handler.__name__,
+            description="Say it again.",
+            toolset="bench",
+            arguments=Echo,
+            answer=Echo,
+            handler=handler,
+            read_only=True,
+        )
+        toolbox.register(tool)
 
 
 async def serve(home: str) -> None:
     """Serve until SIGTERM."""
-    settings = load(
-        {}, {"home": home, "port": 0, "transports_per_principal_max": STREAMS_MAX, "transports_max": STREAMS_MAX}
-    )
+    raised = ("transports_per_principal_max", "transports_max", "subscriptions_per_principal_max")
+    settings = load({}, {"home": home, "port": 0, **dict.fromkeys(raised, STREAMS_MAX)})
     ended = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
     async with open_ports(settings) as ports:
         services = compose(settings, ports)
-        register_echo(services.toolbox)
+        register_tools(services.toolbox)
         key = await bootstrap(ports.accounts, services.clock)
         authority = await services.sessions.authorize(key, None)
         await services.sessions.register(authority.caller, SESSION_ID)

@@ -6,9 +6,9 @@ import argparse
 import logging
 
 import uvicorn
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 
-from benchmarks.serving import announce, free_socket
+from benchmarks.serving import FLOOD, announce, free_socket
 
 
 def main() -> None:
@@ -23,6 +23,19 @@ def main() -> None:
     def echo(text: str) -> str:
         """Say it again."""
         return text
+
+    @server.tool()
+    async def tell(text: str, context: Context) -> str:
+        """Say how far it is, then the same."""
+        await context.report_progress(1, None, "one")
+        return text
+
+    @server.tool()
+    async def flood(text: str, context: Context) -> str:
+        """Say more than any buffer takes."""
+        for step in range(1, FLOOD + 1):
+            await context.report_progress(step, None, text)
+        return ""
 
     application = server.streamable_http_app(json_response=options.json)
     config = uvicorn.Config(application, log_level="warning", access_log=False)

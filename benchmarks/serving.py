@@ -7,6 +7,9 @@ import socket
 import sys
 from collections.abc import Mapping
 
+FLOOD = 20_000
+"""How many events the tool `flood` says before its answer."""
+
 
 def free_socket() -> tuple[socket.socket, str]:
     """A listening socket and the URL of the endpoint behind it."""

@@ -318,6 +318,12 @@ class ServerFull(Unavailable):
     code = "server_full"
 
 
+class BodiesFull(Unavailable):
+    """Too many large request bodies are on their way; send fewer at once, or try again later."""
+
+    code = "bodies_full"
+
+
 class EventsFull(Unavailable):
     """Too many answers wait to be fetched; fetch them, end transport sessions, or try again later."""
 

@@ -17,6 +17,7 @@ from codesynapse.server.http.keeping import Keeper
 from codesynapse.server.http.live import Lives, ends
 from codesynapse.server.http.mcp import McpEndpoint
 from codesynapse.server.http.modern import ModernEndpoint, Visible
+from codesynapse.server.http.requests import Bodies
 from codesynapse.server.http.runner import Runner, connections_below
 from codesynapse.server.http.tls import tls_context
 from codesynapse.server.http.transfers import Transfers
@@ -48,12 +49,14 @@ class Server:
         self._loops: list[asyncio.Task[None]] = []
         services.sessions.ended = self._noticed
         self.exchanges = Exchanges(services.limits)
+        self.bodies = Bodies(services.limits)
         self.tasks = Tasks(services.modern, services.limits, services.clock, self.lives.tasks)
         endpoint = self._endpoint(services)
         api = Api(
             sessions=services.sessions,
             engine=services.engine,
             recall=services.recall,
+            bodies=self.bodies,
             limits=services.limits,
             clock=services.clock,
         )
@@ -82,6 +85,7 @@ class Server:
             keeper=self.keeper,
             read_back=services.read_back,
             calls=services.calls,
+            bodies=self.bodies,
             limits=services.limits,
             clock=services.clock,
             toolsets=services.toolsets,

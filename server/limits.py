@@ -13,6 +13,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Counts, bytes and milliseconds; the defaults are product.md's."""
 
     body_max_bytes: Bytes = 4 * 1024 * 1024
+    bodies_bytes_max: Bytes = 256 * 1024 * 1024
     json_depth_max: Count = 64
     batch_max: Count = 50
     calls_in_flight_max: Count = 64

@@ -87,6 +87,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str, Meta(description="Origins of browsers to serve beside loopback's, separated by commas.")
     ] = ""
     body_max_bytes: Annotated[Bytes, Meta(description="Largest request body, in bytes.")] = 4 * 1024 * 1024
+    bodies_bytes_max: Annotated[
+        Bytes, Meta(description="Most bytes of bodies that are being read in all; a principal may send an eighth.")
+    ] = 256 * 1024 * 1024
     json_depth_max: Annotated[Count, Meta(description="Deepest nesting of a request's JSON.")] = 64
     batch_max: Annotated[Count, Meta(description="Most messages in a batch (revision 2025-03-26).")] = 50
     calls_in_flight_max: Annotated[Count, Meta(description="Most tool calls in flight, for a principal.")] = 64

@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
-from codesynapse.contracts.errors import CodeSynapseError, ServerFull, Unavailable
+from codesynapse.contracts.errors import BodiesFull, CodeSynapseError, EventsFull, ServerFull, Unavailable
 
 ALLOWED_FIELDS = frozenset(
     {"event", "level", "timestamp", "method", "status", "code", "tool", "outcome", "count", "kind", "exception", "url"}
@@ -85,7 +85,7 @@ def fault(where: str, error: BaseException) -> None:
 
 def unanswered(where: str, error: CodeSynapseError) -> None:
     """Log a refusal if a store is at fault: its caller is told nothing else. A full server is none, nor a caller's."""
-    if isinstance(error, Unavailable) and not isinstance(error, ServerFull):
+    if isinstance(error, Unavailable) and not isinstance(error, ServerFull | EventsFull | BodiesFull):
         fault(where, error)
 
 

@@ -109,6 +109,7 @@ WHAT_TO_DO = {
     "too_many_calls": "Wait for a call to finish. `Retry-After` says how long.",
     "too_many_transports": "End a transport session with DELETE, or wait for an idle one.",
     "server_full": "Try again after `Retry-After`.",
+    "bodies_full": "Send fewer large requests at once, or raise `CODESYNAPSE_BODIES_BYTES_MAX`.",
     "events_full": "Read the answers to their end, or end transport sessions with DELETE; then repeat.",
     "store_busy": "Repeat: nothing was written, or the same call finds it done.",
     "store_fault": "Operators: the log on standard error, then `codesynapse doctor`.",

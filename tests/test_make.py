@@ -29,6 +29,7 @@ COMMANDS = {
     "conformance": "python -m tests.conformance",
     "bench-mcp": "python -m benchmarks.mcp_bench",
     "bench-stores": "python -m benchmarks.stores_bench",
+    "fuzz": "python -m tests.fuzz",
     "fuzz-stores": "python -m tests.backends.fuzz",
     "mutate": "python -m tests.mutations",
     "image-test": "python -m pytest tests/docker/image.py",

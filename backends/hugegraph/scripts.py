@@ -212,8 +212,8 @@ version == [-1L] ? [] : g.V().hasLabel('MemoryEntity').has('repository_key', rep
 
 # --- Moving house ----------------------------------------------------------------------------------------------
 
-# Some vertices of a label from a place on: of a page, those with a later key than `behind`. A page is in the order of
-# the keys, and may have grown since it was last asked for.
+# Some vertices of a label from a place on: of a page, those with a later key than `behind`. All pages are in the order
+# of the keys. A page may have grown since it was last asked for, and the next one may begin with what was met already.
 SCAN = """
 graph.tx().rollback()
 def traversal = g.V().hasLabel(vertex_label).has('~page', page).limit(page_size as long)
@@ -225,7 +225,8 @@ while (at < found.size() && rows.size() < (limit as int)) {
     def v = found[at++]
     if (tenant == '' || v.value('tenant_id') == tenant) rows.add(names.collect { v.value(it) })
 }
-[at < found.size() ? [rows, page, found[at - 1].value('key')] : [rows, next ?: '', '']]
+if (at < found.size()) return [[rows, page, found[at - 1].value('key')]]
+next ? [[rows, next, found.isEmpty() ? behind : found[-1].value('key')]] : [[rows, '', '']]
 """
 
 KEPT_ALL = """

@@ -2102,7 +2102,7 @@ ROWS: tuple[Requirement, ...] = (
         id="good:idle-session",
         promise="An idle session with an open stream costs at most 25 KB.",
         source="product.md, What good means",
-        to_come="MCP complete",
+        tests=("tests/integration/test_idle_memory.py::test_an_idle_stream_costs_at_most_25_kb_and_gives_them_back",),
     ),
     Requirement(
         id="good:resume",

@@ -169,4 +169,62 @@ ROWS: tuple[Requirement, ...] = (
             ),
         ),
     ),
+    Requirement(
+        id="bridge:both-eras",
+        promise="One launcher speaks both eras, to its client and to the server.",
+        source=SOURCE,
+        tests=(
+            "tests/integration/test_bridge_ends.py::test_one_launcher_speaks_both_eras_to_its_client_and_to_the_server",
+        ),
+    ),
+    Requirement(
+        id="bridge:restart",
+        promise="A read that the launcher was asked while its server restarts is answered.",
+        source=SOURCE,
+        tests=("tests/integration/test_bridge_ends.py::test_a_read_is_answered_through_a_restart_of_the_server",),
+    ),
+    Requirement(
+        id="bridge:ends",
+        promise="The launcher ends within two seconds of the end of its input, and answers every call before it.",
+        source=SOURCE,
+        tests=(
+            (
+                "tests/integration/test_bridge_ends.py::"
+                "test_every_call_before_the_end_of_input_is_answered_and_no_write_is_lost"
+            ),
+            "tests/integration/test_bridge_ends.py::test_what_the_end_of_input_may_take_is_under_two_seconds",
+        ),
+    ),
+    Requirement(
+        id="bridge:stdout",
+        promise="The launcher writes nothing but MCP to standard output.",
+        source=SOURCE,
+        tests=("tests/integration/test_bridge_ends.py::test_nothing_but_mcp_is_written_to_stdout_whatever_happens",),
+    ),
+    Requirement(
+        id="bridge:light",
+        promise="The launcher starts without the server, its stores and its protocol, so that it starts quickly.",
+        source=SOURCE,
+        tests=("tests/server/cli/test_lazy.py::test_the_bridge_imports_no_more_than_it_needs",),
+    ),
+    Requirement(
+        id="protocol:idle-sessions-end",
+        promise="A thousand sessions that nobody ended are gone after the idle time.",
+        source=SOURCE,
+        tests=(
+            (
+                "tests/integration/test_transport_endings.py::"
+                "test_a_thousand_sessions_that_nobody_ended_are_gone_after_the_idle_time"
+            ),
+        ),
+    ),
+    Requirement(
+        id="protocol:fuzzed",
+        promise=(
+            "Whatever bytes come to a reader of messages, headers, event ids or request states, each request has one "
+            "answer that its revision's schema knows, and nothing is left behind."
+        ),
+        source=SOURCE,
+        tests=("tests/fuzz/test_fuzz.py::test_whatever_is_drawn_is_answered_or_refused_and_leaves_nothing_behind",),
+    ),
 )

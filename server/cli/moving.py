@@ -35,6 +35,11 @@ class Inventory(Struct, kw_only=True):
     entities: int = 0
     facts: int = 0
 
+    @property
+    def empty(self) -> bool:
+        """Whether it holds nothing at all."""
+        return not (self.digests or self.unfinished or self.changed)
+
     def stats(self) -> dict[str, object]:
         """Counts and sizes, for the operator."""
         return {

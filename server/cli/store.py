@@ -13,6 +13,7 @@ from codesynapse.backends import features_of
 from codesynapse.contracts.errors import CodeSynapseError
 from codesynapse.contracts.ports import Portable
 from codesynapse.server.cli.moving import copy, differences, inventory, kinds_of
+from codesynapse.server.cli.probing import graph_advice
 from codesynapse.server.cli.stores import command, settings_of
 from codesynapse.server.clock import system_clock
 from codesynapse.server.services import backend_of, open_store, sqlite_path
@@ -52,6 +53,7 @@ async def copy_store(context: click.Context, source: str, target: str, organizat
         raise SettingsError("--to: is the same store as --from.")
     async with _opened(settings, source, "--from") as old, _opened(settings, target, "--to", made=True) as new:
         steps = await copy(old, new, tenant_id=organization, clock=system_clock)
+    _known(organization, bool(steps), "--from")
     bad = [step for step in steps if step.state not in ("copied", "equal")]
     for step in steps if verbose else bad:
         _say(
@@ -82,6 +84,7 @@ async def verify_store(context: click.Context, source: str, target: str, organiz
     settings = _patient(context)
     async with _opened(settings, source, "--from") as old, _opened(settings, target, "--to") as new:
         left, right = await inventory(old, organization), await inventory(new, organization)
+    _known(organization, not (left.empty and right.empty), "--from, --to")
     found = differences(left, right)
     for name, one, other in found:
         _say({"kind": name[0], "name": name[1:], "from": one, "to": other})
@@ -105,6 +108,12 @@ async def store_stats(context: click.Context, named: str | None, organization: s
 
 def _say(row: dict[str, object]) -> None:
     click.echo(msgspec.json.encode(row).decode())
+
+
+def _known(organization: str | None, found: bool, option: str) -> None:
+    """Refuse an organisation of which there is nothing: its name is misspelt rather than its memory empty."""
+    if organization is not None and not found:
+        raise SettingsError(f"--org: {option} holds nothing of an organisation of this name.")
 
 
 def _patient(context: click.Context) -> Settings:
@@ -140,4 +149,9 @@ async def _opened(settings: Settings, setting: str, option: str, *, made: bool =
         raise SettingsError(f"{option}: there is no such file.")
     async with open_store(settings, setting, named=option) as backend:
         assert backend.portable is not None
+        try:
+            await backend.portable.scan(after=None, limit=1, tenant_id=None)
+        except CodeSynapseError as error:
+            # Here it is known which of two stores is meant, and that nothing was written.
+            raise SettingsError(f"{option}: {graph_advice(error).replace('CODESYNAPSE_GRAPH', option)}.") from None
         yield backend.portable

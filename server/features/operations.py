@@ -10,6 +10,7 @@ from codesynapse.contracts.errors import CodeSynapseError, ExecutionMissing, Not
 from codesynapse.contracts.identity import Execution, require
 from codesynapse.server.clock import Clock
 from codesynapse.server.features.registry import Features, PromptResult, Resource, ResourceTemplate
+from codesynapse.server.features.templates import URI_MAX
 from codesynapse.server.features.updates import Key
 from codesynapse.server.mcp.catalog import no_method, no_tool, paged
 from codesynapse.server.mcp.connection import STATIC
@@ -209,7 +210,9 @@ class Operations:
 
 
 def _missing(uri: str) -> ProtocolError:
-    return ProtocolError(RESOURCE_NOT_FOUND, "There is no such resource.", data={"uri": uri})
+    # One that is too long to be one of ours is not repeated.
+    data = {"uri": uri} if len(uri) <= URI_MAX else None
+    return ProtocolError(RESOURCE_NOT_FOUND, "There is no such resource.", data=data)
 
 
 def _listed(each: Any, mime_type: str) -> dict[str, Any]:

@@ -7,13 +7,13 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta, Struct
 
-from codesynapse.contracts.accounts import Level
+from codesynapse.contracts.accounts import Caller, Level
 from codesynapse.contracts.binding import Binding
 from codesynapse.contracts.errors import Invalid
-from codesynapse.contracts.identity import Execution
+from codesynapse.contracts.identity import Execution, Identity
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.server.clock import Clock, rfc3339
-from codesynapse.server.http.requests import authorize, body_of, execution
+from codesynapse.server.http.requests import Bodies, Principal, authorize, body_of, execution
 from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.messages import OFF_LOOP_BYTES, ProtocolError, check_depth
 from codesynapse.server.memory.engine import SessionEngine
@@ -83,11 +83,19 @@ class Api:
     """The REST routes."""
 
     def __init__(
-        self, *, sessions: Sessions, engine: SessionEngine, recall: Recall, limits: Limits, clock: Clock
+        self,
+        *,
+        sessions: Sessions,
+        engine: SessionEngine,
+        recall: Recall,
+        bodies: Bodies,
+        limits: Limits,
+        clock: Clock,
     ) -> None:
         self._sessions = sessions
         self._engine = engine
         self._recall = recall
+        self._bodies = bodies
         self._limits = limits
         self._clock = clock
 
@@ -107,7 +115,7 @@ class Api:
     async def register(self, request: web.Request) -> web.Response:
         """Bind the runtime's id: 201 the first time, 200 repeated."""
         authority, _ = await authorize(self._sessions, request)
-        body = await self._body(request, SessionBody)
+        body = await self._body(request, _principal(authority.caller), SessionBody)
         registration = await self._sessions.register(authority.caller, body.session_id)
         return _json(_view(registration.binding), status=201 if registration.created else 200)
 
@@ -124,7 +132,7 @@ class Api:
     async def revoke(self, request: web.Request) -> web.Response:
         """End a session for good. Its id comes in the body: ids in paths land in proxies' logs."""
         authority, _ = await authorize(self._sessions, request)
-        body = await self._body(request, SessionBody)
+        body = await self._body(request, _principal(authority.caller), SessionBody)
         binding = await self._sessions.revoke(authority.caller, body.session_id)
         return _json({"revoked": True, "revoked_at": rfc3339(binding.revoked_at_ms or 0)})
 
@@ -140,7 +148,7 @@ class Api:
     async def upsert(self, request: web.Request) -> web.Response:
         """Remember triples in this session."""
         running, repository = await self._enter(request)
-        body = await self._body(request, TriplesBody)
+        body = await self._body(request, _principal(running.identity), TriplesBody)
         done = await self._engine.upsert(
             running,
             repository,
@@ -159,7 +167,7 @@ class Api:
     async def recall(self, request: web.Request) -> web.Response:
         """Facts of this session that answer a question; current ones only."""
         running, repository = await self._enter(request)
-        body = await self._body(request, RecallBody)
+        body = await self._body(request, _principal(running.identity), RecallBody)
         return self._answer(running, await self._recall.session(running, repository, body.query, limit=body.limit))
 
     async def _enter(self, request: web.Request) -> tuple[Execution, str]:
@@ -170,8 +178,8 @@ class Api:
         await self._sessions.require_repository(running, repository, Level.READ)
         return running, repository
 
-    async def _body(self, request: web.Request, kind: type[T]) -> T:
-        body = await body_of(self._sessions, request, self._limits.body_max_bytes)
+    async def _body(self, request: web.Request, principal: Principal, kind: type[T]) -> T:
+        body = await body_of(self._sessions, self._bodies, request, principal)
         if len(body) > OFF_LOOP_BYTES:
             return await asyncio.to_thread(_decoded, body, kind, self._limits.json_depth_max)
         return _decoded(body, kind, self._limits.json_depth_max)
@@ -203,6 +211,10 @@ def _query(request: web.Request) -> ReadQuery:
         return msgspec.convert(values, ReadQuery, strict=False)
     except msgspec.ValidationError as error:
         raise invalid(error, ReadQuery) from None
+
+
+def _principal(who: Caller | Identity) -> Principal:
+    return (who.tenant_id, who.subject_id)
 
 
 def _view(binding: Binding) -> BindingView:

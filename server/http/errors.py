@@ -44,6 +44,7 @@ STATUS: dict[type[CodeSynapseError], int] = {
     errors.TooManyCalls: 429,
     errors.TooManyTransports: 429,
     errors.ServerFull: 503,
+    errors.BodiesFull: 503,
     errors.EventsFull: 503,
     errors.StoreBusy: 503,
     errors.StoreFault: 503,

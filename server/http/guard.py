@@ -17,6 +17,12 @@ from codesynapse.server.telemetry import Metrics, fault, unanswered
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 MCP_PATHS = ("/mcp", "/mcp/")
+OLD_PATHS = ("/sse", "/sse/", "/messages", "/messages/")
+"""Where clients of revision 2024-11-05 look for its two endpoints, beside a GET of ours without a session."""
+OLD_TRANSPORT = (
+    "The HTTP+SSE transport of revision 2024-11-05, with its two endpoints, is not served. Use Streamable HTTP: POST "
+    "initialize to /mcp; a GET needs the header Mcp-Session-Id that it gives."
+)
 EXPOSED = "Mcp-Session-Id, Retry-After, X-CodeSynapse-Session-Expires"
 # Strict, and no parser of URLs: those find a host in what no browser sends, behind user names and before paths.
 _NAME = r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?"
@@ -84,7 +90,7 @@ def middleware(guard: Guard, metrics: Metrics) -> Middleware:
             unanswered("request_unanswered", error)
             response = refused(error, protocol=request.path in MCP_PATHS)
         except web.HTTPException as error:
-            response = _http(error)
+            response = _http(error, request)
         except (asyncio.CancelledError, ConnectionError):
             raise
         except Exception as error:  # The edge of a request: what broke is ours, and the server goes on.
@@ -98,11 +104,15 @@ def middleware(guard: Guard, metrics: Metrics) -> Middleware:
     return guarded
 
 
-def _http(error: web.HTTPException) -> web.Response:
+def _http(error: web.HTTPException, request: web.Request) -> web.Response:
     if error.status == 404:
-        return plain(404, "not_found", "There is nothing at this path.")
+        text = OLD_TRANSPORT if request.path in OLD_PATHS else "There is nothing at this path."
+        return plain(404, "not_found", text)
     headers = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else None
-    return plain(error.status, f"http_{error.status}", error.reason, headers)
+    text = error.reason
+    if error.status == 405 and request.method == "GET" and headers == {"Allow": "POST"}:
+        text = OLD_TRANSPORT
+    return plain(error.status, f"http_{error.status}", text, headers)
 
 
 def _known(method: str) -> str:

@@ -211,8 +211,13 @@ class Keeper:
     async def _forget_displaced(self) -> None:
         assert self._transports is not None
         while self._lives.displaced:
-            await self._transports.close(self._lives.displaced[-1], now_ms=self._clock())
-            self._lives.displaced.pop()
+            # Taken before the store is asked: of several that are opened at once, each forgets what it took.
+            key = self._lives.displaced.pop()
+            try:
+                await self._transports.close(key, now_ms=self._clock())
+            except BaseException:
+                self._lives.displaced.append(key)
+                raise
 
 
 def _state(live: Live) -> tuple[object, ...]:

@@ -25,6 +25,7 @@ from codesynapse.server.http.outgoing import Outgoing, Waiting
 from codesynapse.server.http.requests import (
     TRANSPORT_HEADER,
     VERSION_HEADER,
+    Bodies,
     accepts_stream,
     authorize,
     body_of,
@@ -70,6 +71,7 @@ class McpEndpoint:
         keeper: Keeper,
         read_back: ReadBack,
         calls: Calls,
+        bodies: Bodies,
         limits: Limits,
         clock: Clock,
         toolsets: frozenset[str] | None,
@@ -80,6 +82,7 @@ class McpEndpoint:
         self._keeper = keeper
         self._read_back = read_back
         self._calls = calls
+        self._bodies = bodies
         self._limits = limits
         self._clock = clock
         self._toolsets = toolsets
@@ -95,7 +98,8 @@ class McpEndpoint:
         _check_content_type(request)
         try:
             check_claim(authority, said)
-            body = await body_of(self._sessions, request, self._limits.body_max_bytes)
+            principal = (authority.caller.tenant_id, authority.caller.subject_id)
+            body = await body_of(self._sessions, self._bodies, request, principal)
             if live is None or not is_batch(body):
                 message, found = await self._parsed(body)
                 modern = modern or found

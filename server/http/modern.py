@@ -19,7 +19,7 @@ from codesynapse.server.mcp.messages import INVALID_REQUEST, Message, Notificati
 from codesynapse.server.mcp.request import Asked, check_notification, status_of_code
 from codesynapse.server.mcp.result import error_of, modern_code
 from codesynapse.server.modern.listening import Listening, Subscription
-from codesynapse.server.modern.service import LISTS, Modern
+from codesynapse.server.modern.service import LISTS, Modern, broken
 from codesynapse.server.modern.tasks import TASK_METHODS, Tasks
 from codesynapse.server.sessions.registry import execution_of
 
@@ -117,6 +117,10 @@ class ModernEndpoint:
         except CodeSynapseError as error:
             refusal = _refused(error, asked)
             return await answering.finish(refusal_bytes(error, asked.id), lambda: refusal)
+        except Exception as error:  # The edge of a request: its client waits for an answer with its id.
+            told = broken(error)
+            refusal = refused(told, asked)
+            return await answering.finish(error_of(told, asked.id), lambda: refusal)
         return await answering.finish(payload, lambda: _json(payload))
 
     async def _listen(

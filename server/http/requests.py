@@ -1,20 +1,27 @@
 """What an HTTP request says of its sender: the credential, the execution headers, the transport session."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 
 from aiohttp import web
 from multidict import CIMultiDictProxy
 
 from codesynapse.contracts.accounts import Authority
-from codesynapse.contracts.errors import BodyTooLarge, ExecutionMissing, HeaderInvalid, Invalid
+from codesynapse.contracts.errors import BodiesFull, BodyTooLarge, ExecutionMissing, HeaderInvalid, Invalid
 from codesynapse.contracts.identity import Cancellation, Execution
+from codesynapse.server.limits import Limits
 from codesynapse.server.sessions.registry import PARENT_HEADER, SESSION_HEADER, Claim, Sessions, claim, execution_of
 
 TRANSPORT_HEADER = "Mcp-Session-Id"
 VERSION_HEADER = "MCP-Protocol-Version"
 ACCEPT_MAX = 1_024
+Principal = tuple[str, str]
+SMALL_BODY = 64 * 1_024
+"""A body of so many bytes is not counted; how many of these there are, the connections bound."""
+BODY_SHARES = 8
+"""One principal may send one of so many parts of all bodies at a time, so that none can use up everybody's."""
 
 
 def bearer(headers: CIMultiDictProxy[str]) -> str | None:
@@ -63,16 +70,57 @@ def execution(authority: Authority, said: Claim) -> Execution:
     return execution_of(authority, authority.binding.identity, Cancellation())
 
 
-async def body_of(sessions: Sessions, request: web.Request, most: int) -> bytes:
+class Bodies:
+    """The bodies that are being read: how many bytes they may come to, in all and for one principal.
+
+    Counted by the length that is told, for as long as they are on their way: a sender may take its time.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.most = limits.body_max_bytes
+        self._limit = limits.bodies_bytes_max
+        self._share = limits.bodies_bytes_max // BODY_SHARES
+        self._all = 0
+        self._own: dict[Principal, int] = {}
+
+    @contextmanager
+    def reading(self, principal: Principal, size: int) -> Iterator[None]:
+        """While a body of so many bytes is read. Raises BodiesFull; a principal's only one is always let in."""
+        if size <= SMALL_BODY:
+            yield
+            return
+        own = self._own.get(principal, 0)
+        if own and own + size > self._share:
+            raise BodiesFull(limit=self._share)
+        if self._all and self._all + size > self._limit:
+            raise BodiesFull(limit=self._limit)
+        self._count(principal, size)
+        try:
+            yield
+        finally:
+            self._count(principal, -size)
+
+    def _count(self, principal: Principal, size: int) -> None:
+        self._all += size
+        self._own[principal] = self._own.get(principal, 0) + size
+        if not self._own[principal]:
+            del self._own[principal]
+
+
+async def body_of(sessions: Sessions, bodies: Bodies, request: web.Request, principal: Principal) -> bytes:
     """The body of a request that was authorised. Raises BodyTooLarge, before reading where its length is told.
 
     Who sends it slowly is authorised once more behind it: what was withdrawn meanwhile must not be used.
     """
-    if request.content_length is not None and request.content_length > most:
+    most, told = bodies.most, request.content_length
+    if told is not None and told > most:
         raise BodyTooLarge(limit=most)
     late = not request.content.is_eof()
     try:
-        body = await request.read()
+        # Without a length, or packed, it may become as large as any.
+        large = told is None or "Content-Encoding" in request.headers
+        with bodies.reading(principal, most if large and late else told or 0):
+            body = await request.read()
     except web.HTTPRequestEntityTooLarge:
         raise BodyTooLarge(limit=most) from None
     except web.RequestPayloadError:

@@ -70,7 +70,10 @@ def check_parameters(declared: Declared, arguments: Raw, headers: Headers) -> st
     """
     if not declared:
         return None
-    values = msgspec.json.decode(arguments)
+    try:
+        values = msgspec.json.decode(arguments)
+    except msgspec.DecodeError:
+        return "The arguments hold a number out of range, which no header can repeat."
     for path, (token, kind) in declared.items():
         fault = _parameter_fault(headers, token, kind, _at(values, path))
         if fault is not None:
@@ -144,7 +147,7 @@ def _same(plain: str, kind: str, value: Any) -> bool:
         return plain == ("true" if value else "false")
     if isinstance(value, str):
         return plain == value
-    if kind == "integer" and float(value).is_integer() and abs(value) <= _SAFE_MAX:
+    if kind == "integer" and abs(value) <= _SAFE_MAX and float(value).is_integer():
         found = _decimal(plain)
         return found is not None and int(found[1]) == int(value)
     return plain == msgspec.json.encode(value).decode()

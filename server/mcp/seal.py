@@ -35,6 +35,8 @@ class Seal:
             raw = b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         except ValueError:  # Also binascii.Error, and what is not ASCII.
             return None
+        if urlsafe_b64encode(raw).rstrip(b"=") != text.encode("ascii"):
+            return None  # Bits beyond the last byte, or the other alphabet: one sealing has one text.
         tag, hidden = raw[:TAG_BYTES], raw[TAG_BYTES:]
         plain = self._hide(hidden, tag)
         return plain if hmac.compare_digest(tag, self._tag(plain, context)) else None

@@ -100,8 +100,14 @@ def _answers(given: Mapping[str, Raw], asked: tuple[str, ...]) -> Answers:
 
 
 def _context(method: str, params: Raw, identity: Identity) -> bytes:
-    """What binds a state: who executes, and the request without what changes from round to round."""
-    members = {name: value for name, value in _decode_members(params).items() if name not in _SHARED}
+    """What binds a state: who executes, and the request without what changes from round to round.
+
+    Raises ProtocolError for a number that nothing here can hold: members that no handler reads are looked at as well.
+    """
+    try:
+        members = {name: value for name, value in _decode_members(params).items() if name not in _SHARED}
+    except msgspec.DecodeError:
+        raise ProtocolError(INVALID_PARAMS, "A number in params is out of range.") from None
     digest = hashlib.blake2b(_canonical([method, members]), digest_size=32).digest()
     return "\0".join((identity.tenant_id, identity.subject_id, identity.session_id, "")).encode() + digest
 

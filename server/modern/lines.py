@@ -14,7 +14,7 @@ from codesynapse.server.mcp.messages import ProtocolError, Request
 from codesynapse.server.mcp.request import Asked
 from codesynapse.server.mcp.result import error_of
 from codesynapse.server.modern.listening import Listening, Subscription
-from codesynapse.server.modern.service import LISTS, Modern
+from codesynapse.server.modern.service import LISTS, Modern, broken
 from codesynapse.server.modern.tasks import TASK_METHODS, Tasks
 
 Write = Callable[[bytes], None]
@@ -58,6 +58,8 @@ class ModernLines:
             payload = error_of(error, asked.id)
         except CodeSynapseError as error:
             payload = refusal_bytes(error, asked.id)
+        except Exception as error:  # The edge of a request: its client waits for an answer, whatever broke.
+            payload = error_of(broken(error), asked.id)
         if execution is None or not execution.cancellation.cancelled:
             write(payload)
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from codesynapse.contracts.errors import ExecutionMissing, InputUnavailable
+from codesynapse.contracts.errors import CodeSynapseError, ExecutionMissing, InputUnavailable
 from codesynapse.contracts.identity import Execution, Millis
 from codesynapse.server.clock import Clock
 from codesynapse.server.features.operations import Operations, Result
@@ -19,11 +19,12 @@ from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.capabilities import client_capabilities, lacking, required_of
 from codesynapse.server.mcp.connection import LOG_LEVELS, STATIC, ServerInfo
 from codesynapse.server.mcp.header import Declared
-from codesynapse.server.mcp.messages import Request, ascii_safe
+from codesynapse.server.mcp.messages import INTERNAL_ERROR, ProtocolError, Request, ascii_safe
 from codesynapse.server.mcp.request import Asked, checked
 from codesynapse.server.mcp.result import Results, capability_missing
 from codesynapse.server.mcp.seal import Seal
 from codesynapse.server.mcp.state import Rounds, acceptable, opened
+from codesynapse.server.telemetry import fault
 from codesynapse.server.tools.dispatch import answer_json
 from codesynapse.server.tools.registry import (
     Answer,
@@ -183,6 +184,12 @@ def check_declared(asked: Asked, requests: Mapping[str, InputRequest]) -> None:
     required = required_of((each.method, each.params) for each in requests.values())
     if lacks := lacking(client_capabilities(asked.capabilities), required):
         raise InputUnavailable(lacks)
+
+
+def broken(error: Exception) -> ProtocolError:
+    """The refusal for what broke: logged as our fault, and told without a word of it."""
+    fault("request_failed", error)
+    return ProtocolError(INTERNAL_ERROR, CodeSynapseError().message)
 
 
 def _wants(lowest: str | None) -> Callable[[str], bool]:

@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 
 from codesynapse.contracts.repository import RepositoryScope
+from codesynapse.contracts.requirements import requirement
 from tests.integration.harness import Person, Product, Transport, fresh, product
 from tests.integration.tools import HANG_S, call, primed, register_tools, status_of, stream, until
 
@@ -41,6 +42,21 @@ async def test_an_idle_session_ends_after_half_an_hour_and_any_use_begins_it_ane
         assert await alive(running, used)
         await look_after(running, seconds=1)
         assert (await alive(running, used), await alive(running, idle)) == (True, False)
+
+
+@requirement("protocol:idle-sessions-end")
+async def test_a_thousand_sessions_that_nobody_ended_are_gone_after_the_idle_time():
+    async with product(transports_per_principal_max=1_000) as running:
+        person = await running.person()
+        session_id = await running.register(person)
+        for _ in range(20):
+            await asyncio.gather(*(running.open(person, session_id) for _ in range(50)))
+        assert len(running.server.lives) == 1_000
+        await look_after(running, seconds=1_799)
+        assert len(running.server.lives) == 1_000
+        await look_after(running, seconds=1)
+        assert (len(running.server.lives), running.server.lives.budget.used) == (0, 0)
+        assert await alive(running, await running.open(person, session_id))
 
 
 async def test_a_session_that_never_said_it_was_initialized_ends_after_a_minute():

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from aiohttp.test_utils import unused_port
 
+from codesynapse.backends.sqlite.migrate import VERSION
 from codesynapse.server.cli.doctor import check_stores
 from codesynapse.server.services import open_ports
 from codesynapse.server.settings import Settings
@@ -37,7 +38,7 @@ def test_a_fresh_home_is_well_and_no_server_is_only_a_warning(furnished: Command
     said = lines(furnished)
     assert said["settings"] == ["ok: can be used"]
     assert said["home"] == ["ok: is a private folder that can be written"]
-    assert said["stores"] == ["ok: sqlite opens, reads and writes, schema 1"]
+    assert said["stores"] == [f"ok: sqlite opens, reads and writes, schema {VERSION}"]
     assert said["server"][0].startswith("warning: none answers")
     assert said["key"] == ["ok: CODESYNAPSE_API_KEY is not set, so there is none to check"]
 

@@ -8,12 +8,14 @@ import sys
 import click
 import pytest
 
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.__main__ import COMMANDS, main
 from codesynapse.server.cli.lazy import LazyGroup
 
 # Prints which of the given modules are imported after a command line has run.
 PROBE = """
 import sys
+from codesynapse.contracts.requirements import requirement
 from codesynapse.server.__main__ import main
 try:
     main(sys.argv[1].split())
@@ -50,3 +52,12 @@ def test_commands_are_listed_in_the_order_of_the_table() -> None:
 def test_the_bridge_starts_without_the_server_and_serve_needs_it() -> None:
     assert imported_after("bridge --help", "codesynapse.server.app", "aiohttp_sse") == []
     assert imported_after("serve --help", "codesynapse.server.app") == ["codesynapse.server.app"]
+
+
+@requirement("bridge:light")
+def test_the_bridge_imports_no_more_than_it_needs() -> None:
+    """aiohttp's client is most of what it needs; whatever else is imported delays the first answer."""
+    heavy = ("app", "mcp.messages", "http.mcp", "tools.registry", "memory.engine", "telemetry", "stdio")
+    others = ("codesynapse.backends", "sqlite3", "prometheus_client", "rich", "numpy", "sqlalchemy", "jsonschema")
+    names = (*(f"codesynapse.server.{each}" for each in heavy), *others)
+    assert imported_after("bridge --url http://127.0.0.1:9/mcp", "aiohttp", *names) == ["aiohttp"]

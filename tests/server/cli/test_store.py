@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp.test_utils import unused_port
 
 from codesynapse.backends.sqlite import open_sqlite
 from codesynapse.contracts.memory import Scope
 from codesynapse.contracts.ports import Backend
 from codesynapse.contracts.suite.worlds import NOW, Chat, Library, new_library
 from tests.server.cli.conftest import CommandLine
+from tests.servers.running import Record
 
 TENANT = "acme"
 
@@ -112,6 +114,14 @@ class TestCopy:
         out = cli.ok("store", "copy", "--from", files[0], "--to", files[1], "--org", "other")
         assert rows(out)[0]["copied"] == {"scope": 1}
 
+    def test_an_organisation_of_which_there_is_nothing_is_no_success(
+        self, cli: CommandLine, files: tuple[str, str]
+    ) -> None:
+        cli.ok("store", "copy", "--from", files[0], "--to", files[1])
+        for work in ("copy", "verify"):
+            line = cli.refused("store", work, "--from", files[0], "--to", files[1], "--org", "othr", code=2)
+            assert line.startswith("--org: --from")
+
     def test_the_homes_file_is_called_sqlite(self, cli: CommandLine, files: tuple[str, str]) -> None:
         cli.ok("store", "copy", "--from", files[0], "--to", "sqlite")
         assert (cli.home / "codesynapse.sqlite3").exists()
@@ -170,6 +180,23 @@ def test_what_cannot_be_moved_is_said_in_one_line(cli: CommandLine, source: str,
     line = cli.refused("store", "copy", "--from", source, "--to", target, code=2)
     assert line.startswith(said)
     assert "secret" not in line
+
+
+@pytest.mark.usefixtures("furnished")
+@pytest.mark.parametrize("url", ["bolt://ana:secret@127.0.0.1:{}", "hugegraph+http://ana:secret@127.0.0.1:{}"])
+def test_which_of_the_two_stores_does_not_answer_is_said(cli: CommandLine, files: tuple[str, str], url: str) -> None:
+    away = url.format(unused_port())
+    for option, pair in (("--to", (files[0], away)), ("--from", (away, files[0]))):
+        line = cli.refused("store", "copy", "--from", pair[0], "--to", pair[1], code=2)
+        assert line.startswith(f"{option}: ")
+        assert "secret" not in line
+        assert "CODESYNAPSE_GRAPH" not in line
+
+
+def test_neo4j_that_refuses_the_password_is_named_by_the_option(cli: CommandLine, neo4j_server: Record) -> None:
+    wrong = neo4j_server.url.replace(neo4j_server.url.split(":")[2].split("@")[0], "wr0ng")
+    line = cli.refused("store", "stats", "--of", wrong, code=2)
+    assert line == "--of: --of must name the user and the password of the Neo4j server."
 
 
 @pytest.mark.usefixtures("furnished")

@@ -18,6 +18,7 @@ from codesynapse.contracts.identity import Execution
 from codesynapse.contracts.requirements import requirement
 from codesynapse.server.features.operations import VALUES_MAX
 from codesynapse.server.features.registry import Features, Instance, ResourceTemplate
+from codesynapse.server.features.templates import URI_MAX
 from codesynapse.server.mcp.catalog import PAGE
 from codesynapse.server.mcp.messages import (
     INTERNAL_ERROR,
@@ -124,6 +125,15 @@ async def test_a_resource_without_a_grant_answers_as_one_that_does_not_exist(rea
         assert caught.value.data == {"uri": uri}
         said.add((caught.value.code, caught.value.text))
     assert said == {(RESOURCE_NOT_FOUND, "There is no such resource.")}
+
+
+async def test_a_uri_that_is_too_long_to_be_one_of_ours_is_not_repeated():
+    made = furnished(resource())
+    longest = "test://" + "x" * (URI_MAX - 7)
+    for uri, data in ((longest, {"uri": longest}), (longest + "x", None)):
+        with pytest.raises(ProtocolError) as caught:
+            await run(made, "resources/read", {"uri": uri})
+        assert (caught.value.code, caught.value.data) == (RESOURCE_NOT_FOUND, data)
 
 
 @pytest.mark.parametrize("params", [{}, {"uri": 5}])

@@ -29,7 +29,9 @@ EXPECTED = {
     ],
     429: ["ActiveCapacity", "TooManyPauses", "TooManyCalls", "TooManyTransports"],
     501: ["Unsupported"],
-    503: ["ServerFull", "EventsFull", "StoreBusy", "StoreFault", "EmbedderDown", "EmbedderMisconfigured"],
+    503: [
+        *("ServerFull", "BodiesFull", "EventsFull", "StoreBusy", "StoreFault", "EmbedderDown", "EmbedderMisconfigured"),
+    ],
 }
 
 

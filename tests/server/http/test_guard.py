@@ -10,7 +10,7 @@ from aiohttp.test_utils import make_mocked_request
 from multidict import CIMultiDict
 
 from codesynapse.contracts.errors import HostRefused, OriginRefused, SessionRevoked, StoreBusy, StoreFault
-from codesynapse.server.http.guard import Guard, middleware, plain, refused
+from codesynapse.server.http.guard import OLD_PATHS, OLD_TRANSPORT, Guard, middleware, plain, refused
 from codesynapse.server.settings import Settings
 from codesynapse.server.telemetry import Metrics
 
@@ -206,6 +206,24 @@ async def test_an_unknown_path_is_404_in_json_and_is_not_repeated():
 
     response = await answer(request(f"/{MARK}"), missing)
     assert (response.status, body_of(response)["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("path", OLD_PATHS)
+async def test_where_the_old_transport_was_its_clients_are_told_what_is_served(path: str):
+    async def missing(_: web.Request) -> web.StreamResponse:
+        raise web.HTTPNotFound
+
+    response = await answer(request(path), missing)
+    assert (response.status, body_of(response)["error"]) == (404, OLD_TRANSPORT)
+
+
+async def test_a_get_without_a_session_is_told_of_the_old_transport_as_well():
+    async def wrong(_: web.Request) -> web.StreamResponse:
+        raise web.HTTPMethodNotAllowed("GET", ["POST"])
+
+    response = await answer(request("/mcp"), wrong)
+    assert (response.status, body_of(response)["error"]) == (405, OLD_TRANSPORT)
+    assert body_of(await answer(request("/mcp", method="DELETE"), wrong))["error"] != OLD_TRANSPORT
 
 
 async def test_a_wrong_method_says_which_are_allowed():

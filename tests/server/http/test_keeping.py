@@ -250,6 +250,42 @@ async def test_where_all_are_busy_none_comes_back_and_none_is_lost(store: Meddli
         await host.open()
 
 
+class Slow(DictTransports):
+    """The real store, which takes its time to close."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed: list[str] = []
+        self.faults: list[Exception] = []
+
+    async def close(self, key: str, *, now_ms: Millis) -> None:
+        await asyncio.sleep(0)
+        if self.faults:
+            raise self.faults.pop()
+        self.closed.append(key)
+        await super().close(key, now_ms=now_ms)
+
+
+async def test_sessions_that_are_opened_at_once_displace_each_other_and_all_are_forgotten(clock: ManualClock):
+    store = Slow()
+    host = Host(store, clock, transports_per_principal_max=2)
+    opened = await asyncio.gather(*(host.open() for _ in range(20)))
+    assert len(host.lives) == 2
+    assert host.lives.displaced == []
+    assert sorted(store.closed) == sorted(each.key for each in opened if each.closed)
+
+
+async def test_a_displaced_session_that_the_store_did_not_close_is_closed_next_time(clock: ManualClock):
+    store = Slow()
+    host = Host(store, clock, transports_per_principal_max=1)
+    first = await host.open()
+    store.faults.append(StoreBusy())
+    with pytest.raises(StoreBusy):
+        await host.open()
+    await host.open()
+    assert first.key in store.closed
+
+
 class Silent:
     def stop(self) -> None: ...
 

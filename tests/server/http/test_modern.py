@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 
 from codesynapse.contracts.identity import Execution
+from codesynapse.server.modern.service import Modern
 from codesynapse.server.tools.registry import Tool, ToolContext
 from tests.integration.harness import Product, fresh, product
 from tests.integration.stateless import LATEST, Stateless, stateless
@@ -191,6 +192,19 @@ async def test_a_repeated_protocol_header_is_a_disagreement():
         headers = [*peer.headers_of(message).items(), ("MCP-Protocol-Version", "2025-11-25")]
         async with running.http.post(running.url, data=json.dumps(message), headers=headers) as answer:
             assert (answer.status, (await answer.json())["error"]["code"]) == (400, -32020)
+
+
+async def test_whatever_breaks_a_request_is_an_error_with_its_id(monkeypatch: pytest.MonkeyPatch):
+    async with product() as running:
+        peer = await stateless(running)
+
+        def break_it(*_: object) -> None:
+            raise RuntimeError
+
+        monkeypatch.setattr(Modern, "rounds", break_it)
+        message = peer.message("tools/call", {"name": "recall_context", "arguments": {"query": "x"}})
+        status, response = await peer.answer(message)
+        assert (status, response["id"], response["error"]["code"]) == (500, message["id"], -32603)
 
 
 async def test_a_tools_refusal_is_a_result_and_an_unknown_tool_is_not():

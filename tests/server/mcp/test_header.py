@@ -163,6 +163,14 @@ def test_a_value_and_its_header_come_together_or_not_at_all():
     assert check_parameters({}, Raw(b"{}"), {"mcp-param-region": ["eu"]}) is None
 
 
+@pytest.mark.parametrize("number", ["9" * 400, "-" + "9" * 400, "9" * 5_000, "1e999", "1e308"])
+def test_a_number_beyond_all_bounds_is_refused_or_compared_as_it_stands(number: str):
+    for kind in ("string", "integer", "boolean"):
+        found = declarations(schema(r=declared(kind=kind)))
+        arguments = Raw(f'{{"r":{number}}}'.encode())
+        assert check_parameters(found, arguments, {"mcp-param-region": ["7"]}) is not None
+
+
 def test_a_nested_argument_is_looked_up_by_its_path():
     nested = schema(a={"type": "object", "properties": {"b": declared()}})
     assert check_parameters(declarations(nested), Raw(b'{"a":{"b":"eu"}}'), {"mcp-param-region": ["eu"]}) is None

@@ -104,6 +104,20 @@ def test_no_changed_character_goes_unnoticed_in_what_it_says(place: int, charact
     assert answers == {"who": YES}
 
 
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 5_000])
+@pytest.mark.parametrize("member", ["arguments", "more"])
+def test_a_number_that_nothing_can_hold_is_refused_wherever_it_stands(number: str, member: str):
+    params = Raw(f'{{"name":"t","{member}":{{"a":{number}}}}}'.encode())
+    first = Rounds(method="tools/call", params=params, identity=ANA, answers={})
+    with pytest.raises(ProtocolError) as raised:
+        sealed(first, "who")
+    assert raised.value.code == -32602
+    later = Raw(bytes(params)[:-1] + f',"requestState":"{STATE}"}}'.encode())
+    with pytest.raises(ProtocolError) as raised:
+        opened(SEAL, request_id=RequestId(b"7"), method="tools/call", params=later, identity=ANA, now_ms=Millis(NOW))
+    assert raised.value.code == -32602
+
+
 @pytest.mark.parametrize("params", [{"requestState": 5}, {"inputResponses": []}, {"inputResponses": "x"}])
 def test_members_of_another_type_are_refused(params: dict[str, Any]):
     with pytest.raises(ProtocolError) as raised:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from codesynapse.contracts.identity import Execution
 from codesynapse.server.features.registry import Resource, text_contents
 from codesynapse.server.mcp.result import SUBSCRIPTION_KEY
+from codesynapse.server.modern.service import Modern
 from tests.integration.stateless import KEY, LATEST, TASKS
 from tests.server.test_stdio import Client, connected, request
 
@@ -80,6 +82,24 @@ async def test_a_refusal_leaves_the_process_as_it_was(message: dict[str, Any], c
         refused, discovered = await told(client, message, asked(2, "server/discover"))
         assert (refused["id"], refused["error"]["code"]) == (1, code)
         assert "result" in discovered
+
+
+async def test_whatever_breaks_a_request_is_answered(monkeypatch: pytest.MonkeyPatch):
+    async with connected() as client:
+
+        def break_it(*_: object) -> None:
+            raise RuntimeError
+
+        monkeypatch.setattr(Modern, "rounds", break_it)
+        broken, listed = await told(client, asked(1, "tools/call", name="wait"), asked(2, "tools/list"))
+        assert (broken["id"], broken["error"]["code"]) == (1, -32603)
+        assert "result" in listed
+
+
+async def test_a_number_out_of_range_beside_a_state_is_answered():
+    async with connected() as client:
+        text = json.dumps(asked(1, "tools/call", name="wait", requestState="x", more=0.5)).replace("0.5", "1e999")
+        assert (await told(client, text.encode()))[0]["error"]["code"] == -32602
 
 
 async def test_a_cancelled_call_is_never_heard_of_again():
