@@ -117,7 +117,7 @@ class DriverFloor:
 
     async def _rows(self, statement: str, parameters: Mapping[str, Any]) -> list[neo4j.Record]:
         async with self._session(neo4j.READ_ACCESS) as session:
-            return [row async for row in await session.run(statement, parameters)]  # type: ignore[arg-type]
+            return [row async for row in await session.run(statement, parameters)]  # type: ignore[arg-type]  # no literal
 
 
 @asynccontextmanager
@@ -128,11 +128,11 @@ async def driver_floor(given: Mapping[str, str], ours: Ours) -> AsyncIterator[Si
     async with neo4j.AsyncGraphDatabase.driver(options.address, auth=auth, max_connection_pool_size=32) as driver:
         for label in LABELS:
             named = f"CREATE CONSTRAINT {label.lower()} IF NOT EXISTS FOR (n:{label}) REQUIRE n.id IS UNIQUE"
-            await driver.execute_query(named, database_=options.database)  # type: ignore[arg-type]
+            await driver.execute_query(named, database_=options.database)  # type: ignore[arg-type]  # no literal
         yield DriverFloor(driver, options.database, ours)
         for label in LABELS:
-            await driver.execute_query(f"DROP CONSTRAINT {label.lower()}", database_=options.database)  # type: ignore[arg-type]
-            await driver.execute_query(f"MATCH (n:{label}) DETACH DELETE n", database_=options.database)  # type: ignore[arg-type]
+            await driver.execute_query(f"DROP CONSTRAINT {label.lower()}", database_=options.database)  # type: ignore[arg-type]  # no literal
+            await driver.execute_query(f"MATCH (n:{label}) DETACH DELETE n", database_=options.database)  # type: ignore[arg-type]  # no literal
 
 
 APPLY = """

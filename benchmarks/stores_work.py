@@ -45,7 +45,7 @@ def contents() -> dict[str, tuple[Content, Content]]:
     for name, snapshot in snapshots.items():
         first, *others = snapshot.facts
         changed = structs.replace(first, source=(first.source or "x").replace("x", "y"))
-        found[name] = tuple(Content(snapshot.entities, (each, *others)) for each in (first, changed))  # type: ignore[assignment]
+        found[name] = tuple(Content(snapshot.entities, (each, *others)) for each in (first, changed))  # type: ignore[assignment]  # a pair
     return found
 
 

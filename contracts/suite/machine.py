@@ -192,9 +192,9 @@ class Machine:
         if self._sweeps:
             # Which one goes first is the store's to say.
             for limit in (1, SWEPT_MAX):
-                await self._same(twin, lambda port, limit=limit: port.sweep(now_ms=now_ms, limit=limit))  # type: ignore[misc]
+                await self._same(twin, lambda port, limit=limit: port.sweep(now_ms=now_ms, limit=limit))  # type: ignore[misc]  # bound now
         for scope in twin.law.due(now_ms):
-            await self._same(twin, lambda port, scope=scope: port.load(scope, now_ms=now_ms))  # type: ignore[misc]
+            await self._same(twin, lambda port, scope=scope: port.load(scope, now_ms=now_ms))  # type: ignore[misc]  # bound now
 
     async def _left(self, twin: _Twin) -> None:
         """Compare all that is held in the end, as another opening sees it."""

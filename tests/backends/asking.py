@@ -47,7 +47,7 @@ async def _answer(call: Awaitable[object]) -> object:
         result = await call
     except CodeSynapseError as refusal:
         return (type(refusal), refusal.field, refusal.limit)
-    except Exception as error:
+    except Exception as error:  # What a store raised is its answer.
         return (CRASHED, repr(error)[:SHOWN_MAX])
     if isinstance(result, Candidates):
         return (_content(result.slice), result.total, result.total_terms, dict(result.frequencies))

@@ -34,8 +34,8 @@ async def moved(server: Server, tenant: str) -> str:
     while True:
         batch = await portable.scan(after=cursor, limit=50, tenant_id=tenant)
         for item in batch.items:
-            scope = structs.replace(item.scope, tenant_id=other)  # type: ignore[union-attr]
-            await portable.restore(structs.replace(item, scope=scope), now_ms=NOW)  # type: ignore[arg-type]
+            scope = structs.replace(item.scope, tenant_id=other)  # type: ignore[union-attr]  # only scoped
+            await portable.restore(structs.replace(item, scope=scope), now_ms=NOW)  # type: ignore[arg-type]  # only scoped
         cursor = batch.cursor
         if cursor is None:
             return other

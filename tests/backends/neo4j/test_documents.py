@@ -45,7 +45,7 @@ def test_only_what_differs_is_written_and_what_no_longer_holds_is_gone() -> None
     )
     assert work["gone_facts"] == [gone.id]
     assert work["gone_subjects"] == [gone.subject]
-    assert [row["object"] for row in work["facts"]] == [after.facts[1].object]  # type: ignore[attr-defined]
+    assert [row["object"] for row in work["facts"]] == [after.facts[1].object]  # type: ignore[attr-defined]  # rows
     assert kept.id not in str(work)
 
 

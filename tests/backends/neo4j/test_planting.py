@@ -18,7 +18,7 @@ async def test_a_commit_behind_one_that_is_held_open_is_refused_with_its_revisio
     database: Database, options: Options, blocked: Callable[[str], Awaitable[None]]
 ) -> None:
     held = Held(database)
-    first = new_library(Neo4jRepositoryGraph(held))  # type: ignore[arg-type]
+    first = new_library(Neo4jRepositoryGraph(held))  # type: ignore[arg-type]  # a driver held open
     async with open_database(options) as other:
         second = Library(Neo4jRepositoryGraph(other), first.scope)
         ours = asyncio.create_task(first.propose(first.change("ana likes tea"), 0))
@@ -37,7 +37,7 @@ async def test_a_reader_for_a_commit_waits_for_the_one_that_is_under_way(
     database: Database, options: Options, blocked: Callable[[str], Awaitable[None]]
 ) -> None:
     held = Held(database)
-    first = new_library(Neo4jRepositoryGraph(held))  # type: ignore[arg-type]
+    first = new_library(Neo4jRepositoryGraph(held))  # type: ignore[arg-type]  # a driver held open
     async with open_database(options) as other:
         second = Library(Neo4jRepositoryGraph(other), first.scope)
         ours = asyncio.create_task(first.propose(first.change("ana likes tea"), 0))
