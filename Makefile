@@ -27,7 +27,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapsho
 install = if [ -x $(UV) ]; then $(UV) pip install --quiet --python $(BIN)/python --compile-bytecode $(1); \
 	else $(BOOT)/bin/python -m pip --python $(BIN)/python install --quiet --disable-pip-version-check $(1); fi
 
-.PHONY: help setup serve servers servers-stop test test-all contract conformance lint format bench-mcp bench-stores fuzz fuzz-stores image-test lock clean
+.PHONY: help setup serve servers servers-stop test test-all contract conformance lint format bench-mcp bench-stores fuzz fuzz-stores mutate image-test lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
@@ -84,6 +84,9 @@ fuzz: .venv/dev.stamp ## draw bytes into every reader for ten minutes of CPU; ma
 
 fuzz-stores: .venv/dev.stamp ## play drawn scripts on all stores and the law until one disagrees; make fuzz-stores ARGS="--sequences 20000 --seed 1"
 	@$(BIN)/python -m tests.backends.fuzz $(ARGS)
+
+mutate: .venv/dev.stamp ## put each known defect of the session key into a copy and see a test fail; make mutate ARGS="tenant"
+	@$(BIN)/python -m tests.mutations $(ARGS)
 
 lock: $(BOOT)/stamp ## choose the locked versions anew
 	@$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate setup.cfg --output-file requirements/base.txt

@@ -18,8 +18,9 @@ from msgspec import Struct
 
 from benchmarks.serving import FLOOD, announce
 from codesynapse.contracts.identity import Execution
-from codesynapse.server.app import Server, compose, listening, open_ports
+from codesynapse.server.app import Server, listening
 from codesynapse.server.cli.first import bootstrap
+from codesynapse.server.services import compose, open_ports
 from codesynapse.server.settings import load
 from codesynapse.server.telemetry import configure_logging
 from codesynapse.server.tools.registry import Tool, Toolbox, ToolContext

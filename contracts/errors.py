@@ -197,6 +197,24 @@ class GrantInsufficient(Refused):
     code = "grant_insufficient"
 
 
+class AgentForbidden(Refused):
+    """There is no such agent, or no grant on it that allows this."""
+
+    code = "agent_forbidden"
+
+
+class IdempotencyConflict(Refused):
+    """This idempotency key was used with other content in the last 24 hours; choose another one."""
+
+    code = "idempotency_conflict"
+
+
+class ImportRefused(Refused):
+    """The file cannot be imported; nothing was changed."""
+
+    code = "import_refused"
+
+
 class QuotaExceeded(Refused):
     """A quota would be exceeded."""
 
@@ -276,6 +294,12 @@ class BodyTooLarge(Refused):
     code = "body_too_large"
 
 
+class TooManyPauses(Refused):
+    """The server has no room for another pause; wait until some have ended, or keep to one session_key."""
+
+    code = "too_many_pauses"
+
+
 class TooManyCalls(Refused):
     """Too many calls are in flight for this principal; wait for one to finish."""
 
@@ -316,3 +340,18 @@ class StoreFault(Unavailable):
     """The store failed; the operator's log says more."""
 
     code = "store_fault"
+
+
+# --- The embedder. -----------------------------------------------------------------------------------------------
+
+
+class EmbedderDown(Unavailable):
+    """The embedder did not answer; recall goes by words until it does."""
+
+    code = "embedder_down"
+
+
+class EmbedderMisconfigured(Unavailable):
+    """The embedder is configured wrongly and cannot be asked; recall goes by words."""
+
+    code = "embedder_misconfigured"

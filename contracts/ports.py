@@ -22,6 +22,7 @@ from codesynapse.contracts.accounts import (
     Registration,
     RepositoryGrant,
 )
+from codesynapse.contracts.agent_port import AgentMemory
 from codesynapse.contracts.binding import Binding
 from codesynapse.contracts.identity import Identity, Millis
 from codesynapse.contracts.memory import CommitId, Committed, Entity, EntityId, Outcome, Revision, Scope, Snapshot
@@ -36,8 +37,8 @@ from codesynapse.contracts.vectors import Vector, VectorHit, VectorRecord
 class Features(Struct, frozen=True, kw_only=True):
     """What a backend offers, known without opening it. A port that is False here is None in its Backend.
 
-    transports: protocol sessions, which only accounts can keep. durable: what was committed is there after closing and
-    opening again with the same options.
+    transports: protocol sessions, which only accounts can keep. agents: `contracts.agent_port`. durable: what
+    was committed is there after closing and opening again with the same options.
     """
 
     session_memory: bool = False
@@ -291,10 +292,6 @@ class Accounts(Protocol):
         ...
 
 
-class Agents(Protocol):
-    """Agent memory; its port arrives with seed 1's tools."""
-
-
 class Portable(Protocol):
     """Moving house: all of session and repository memory, out of one store and into another.
 
@@ -340,7 +337,7 @@ class Backend(Struct, frozen=True, kw_only=True):
     vectors: VectorIndex | None = None
     accounts: Accounts | None = None
     transports: Transports | None = None
-    agents: Agents | None = None
+    agents: AgentMemory | None = None
     portable: Portable | None = None
     probe: Callable[[], Awaitable[StoreStatus]] | None = None
 

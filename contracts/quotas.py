@@ -31,6 +31,12 @@ class Quotas(Struct, frozen=True, kw_only=True):
     # One repository's durable memory (product.md, "Memory, in three scopes").
     repository_facts_max: int = 50_000
     repository_entities_max: int = 50_000
+    # Agent memory (product.md, "Memory, in three scopes"); the last two for a tenant, the others for one agent.
+    agent_memories_max: int = 100_000
+    agent_episodes_max: int = 20_000
+    agent_keys_max: int = 100_000
+    agents_max: int = 1_000
+    agent_tasks_max: int = 1_000
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

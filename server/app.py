@@ -1,25 +1,14 @@
-"""The composition root: settings → ports → services → web application. Only it opens backends."""
+"""The composition root: services → web application, and what runs beside it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from importlib.metadata import version
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from aiohttp import web
-from msgspec import Struct, field
 
-from codesynapse.backends import features_of, open_backend
 from codesynapse.contracts.accounts import AuditRecord
-from codesynapse.contracts.errors import CodeSynapseError, Invalid, Unavailable
-from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, StoreStatus, VectorIndex
-from codesynapse.contracts.transports import Transports
+from codesynapse.contracts.errors import Unavailable
 from codesynapse.server.clock import Clock, system_clock
-from codesynapse.server.features.calls import Calls
-from codesynapse.server.features.operations import Operations
-from codesynapse.server.features.product import INSTRUCTIONS, register_product, repository_changes, session_changes
-from codesynapse.server.features.reading_back import ReadBack
-from codesynapse.server.features.registry import Features
-from codesynapse.server.features.updates import Updates
 from codesynapse.server.http.api import Api
 from codesynapse.server.http.exchanges import Exchanges
 from codesynapse.server.http.guard import Guard, middleware
@@ -31,193 +20,21 @@ from codesynapse.server.http.modern import ModernEndpoint, Visible
 from codesynapse.server.http.requests import Bodies
 from codesynapse.server.http.runner import Runner, connections_below
 from codesynapse.server.http.tls import tls_context
-from codesynapse.server.limits import Limits
-from codesynapse.server.mcp.catalog import chosen_toolsets
-from codesynapse.server.mcp.connection import Connection, ServerInfo
+from codesynapse.server.http.transfers import Transfers
+from codesynapse.server.mcp.connection import Connection
 from codesynapse.server.mcp.seal import Seal
-from codesynapse.server.memory.engine import SessionEngine
-from codesynapse.server.memory.recall import Recall
-from codesynapse.server.memory.repository import RepositoryEngine
 from codesynapse.server.modern.listening import Listening
-from codesynapse.server.modern.service import Modern
 from codesynapse.server.modern.tasks import Tasks
-from codesynapse.server.secret import SecretKey, secret_key
-from codesynapse.server.sessions.registry import Sessions
-from codesynapse.server.settings import Settings, SettingsError, graph_url
-from codesynapse.server.telemetry import Metrics, fault, log
-from codesynapse.server.tools.dispatch import Dispatcher
-from codesynapse.server.tools.graph import GraphTools, register_graph_tools
-from codesynapse.server.tools.registry import Toolbox
+from codesynapse.server.services import Services, compose, open_ports
+from codesynapse.server.settings import Settings, SettingsError
+from codesynapse.server.telemetry import fault, log
 from codesynapse.server.work.loops import every
-from codesynapse.server.work.retention import Retention
+from codesynapse.server.work.queue import QUEUE_S
 
-VERSION = version("codesynapse")
 POLL_S = 0.4
 """How often the audit is looked at for access that another process ended; streams close within a second."""
 RETENTION_S = 60.0
-PROTOCOLS = {"bolt": "neo4j"}
-"""Schemes of URLs that are named after a protocol, and whose entry point is meant."""
 CONNECTIONS_S = 1.0
-
-
-class Ports(Struct, kw_only=True):
-    """The stores that the server runs on, and the key of what it seals."""
-
-    accounts: Accounts
-    session_memory: SessionMemory
-    repository: RepositoryGraph
-    vectors: VectorIndex | None
-    probe: Callable[[], Awaitable[StoreStatus]] | None = None
-    transports: Transports | None = None
-    secret: SecretKey = field(default_factory=SecretKey.fresh)
-
-
-class Services(Struct, kw_only=True):
-    """Everything that both shells use."""
-
-    settings: Settings
-    limits: Limits
-    clock: Clock
-    ports: Ports
-    sessions: Sessions
-    engine: SessionEngine
-    repository: RepositoryEngine
-    recall: Recall
-    toolbox: Toolbox
-    features: Features
-    operations: Operations
-    calls: Calls
-    read_back: ReadBack
-    modern: Modern
-    retention: Retention
-    metrics: Metrics
-    info: ServerInfo
-    toolsets: frozenset[str] | None
-
-
-def limits_of(settings: Settings) -> Limits:
-    """The bounds among the settings."""
-    return Limits(**{name: getattr(settings, name) for name in Limits.__struct_fields__})
-
-
-@asynccontextmanager
-async def open_ports(settings: Settings) -> AsyncIterator[Ports]:
-    """Open the stores that the settings name, one backend for both where they agree.
-
-    Raises SettingsError where they do not fit together, Unavailable where a store cannot be opened.
-    """
-    # Entry points are files, and importing a backend reads more of them.
-    await asyncio.to_thread(_check_stores, settings)
-    async with AsyncExitStack() as stack:
-        graph = await stack.enter_async_context(open_store(settings, settings.graph))
-        accounts: Backend = graph
-        if settings.accounts != settings.graph:
-            accounts = await stack.enter_async_context(open_store(settings, settings.accounts))
-        if accounts.accounts is None or graph.session_memory is None or graph.repository is None:
-            raise SettingsError("CODESYNAPSE_GRAPH, CODESYNAPSE_ACCOUNTS: a backend does not offer what is needed.")
-        yield Ports(
-            accounts=accounts.accounts,
-            session_memory=graph.session_memory,
-            repository=graph.repository,
-            vectors=graph.vectors,
-            probe=graph.probe,
-            transports=accounts.transports,
-            secret=await asyncio.to_thread(secret_key, settings),
-        )
-
-
-def _check_stores(settings: Settings) -> None:
-    try:
-        graph, accounts = (features_of(backend_of(each)) for each in (settings.graph, settings.accounts))
-    except CodeSynapseError:
-        raise SettingsError("CODESYNAPSE_GRAPH, CODESYNAPSE_ACCOUNTS: no backend of this name is installed.") from None
-    except ModuleNotFoundError as error:
-        # Entry points are there without the packages of their extra.
-        raise SettingsError(
-            f"CODESYNAPSE_GRAPH, CODESYNAPSE_ACCOUNTS: the package {error.name} is missing; install the extra of this "
-            "store, as in codesynapse[neo4j]."
-        ) from None
-    if not accounts.accounts:
-        raise SettingsError("CODESYNAPSE_ACCOUNTS: this backend keeps no accounts, and there is no mode without.")
-    if graph.durable and not accounts.durable:
-        # Decision 9: after a restart nobody could ever reach what is stored.
-        raise SettingsError("CODESYNAPSE_ACCOUNTS: accounts in memory cannot guard a graph store that is durable.")
-
-
-@asynccontextmanager
-async def open_store(
-    settings: Settings, setting: str, *, named: str = "CODESYNAPSE_GRAPH, CODESYNAPSE_ACCOUNTS"
-) -> AsyncIterator[Backend]:
-    """Open the backend that a name or a URL means. Raises SettingsError that begins with `named`, Unavailable."""
-    # Entry points are files, and a password may be one.
-    opening = await asyncio.to_thread(lambda: open_backend(backend_of(setting), _options(settings, setting)))
-    async with AsyncExitStack() as stack:
-        try:
-            backend = await stack.enter_async_context(opening)
-        except Invalid as error:
-            raise SettingsError(f"{named}: {error.message}") from None
-        yield backend
-
-
-def _options(settings: Settings, setting: str) -> dict[str, str]:
-    deadline = {"deadline_ms": str(settings.store_deadline_ms)}
-    if backend_of(setting) == "sqlite":
-        return {"path": sqlite_path(settings, setting), **deadline}
-    if "://" in setting:
-        return {"url": graph_url(settings) if setting == settings.graph else setting, **deadline}
-    return {}
-
-
-def sqlite_path(settings: Settings, setting: str) -> str:
-    """The file that `sqlite` means, which lies in the home, or `sqlite:///PATH`."""
-    return setting.partition("://")[2] or settings.database
-
-
-def backend_of(setting: str) -> str:
-    """The entry point that a setting means: a name as it is, a URL by its scheme up to a `+`."""
-    scheme, mark, _ = setting.partition("://")
-    name = scheme.partition("+")[0]
-    return PROTOCOLS.get(name, name) if mark else setting
-
-
-def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) -> Services:
-    """Build the services over open stores."""
-    sessions = Sessions(ports.accounts, ports.session_memory, ports.vectors, clock)
-    limits, updates = limits_of(settings), Updates()
-    engine = SessionEngine(ports.session_memory, clock, session_changes(updates))
-    repository = RepositoryEngine(ports.repository, clock, sessions.recheck_writing, repository_changes(updates))
-    recall = Recall(engine, repository, clock)
-    toolbox, metrics = Toolbox(), Metrics()
-    register_graph_tools(toolbox, GraphTools(sessions, engine, repository, recall))
-    try:
-        toolsets = chosen_toolsets(settings.toolsets.split(","), toolbox.catalog.toolsets)
-    except LookupError:
-        known = ", ".join(sorted(toolbox.catalog.toolsets))
-        raise SettingsError(f"CODESYNAPSE_TOOLSETS: the toolsets are {known}.") from None
-    features = Features(toolbox, updates)
-    register_product(features, sessions, engine, repository, recall, size_max=limits.resource_max_bytes)
-    operations = Operations(features, Dispatcher(toolbox, clock, metrics), clock)
-    info = ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS)
-    return Services(
-        settings=settings,
-        limits=limits,
-        clock=clock,
-        ports=ports,
-        sessions=sessions,
-        engine=engine,
-        repository=repository,
-        recall=recall,
-        toolbox=toolbox,
-        features=features,
-        operations=operations,
-        calls=Calls(operations, limits),
-        read_back=ReadBack(toolbox, ports.accounts, engine, repository, clock),
-        retention=Retention(ports.accounts, ports.session_memory, ports.vectors, sessions, clock),
-        metrics=metrics,
-        modern=Modern(operations, info, Seal(ports.secret.subkey("request state")), limits, clock),
-        info=info,
-        toolsets=toolsets,
-    )
 
 
 class Server:
@@ -252,6 +69,9 @@ class Server:
             self.application.router.add_get(path, endpoint.get, allow_head=False)
             self.application.router.add_delete(path, endpoint.delete)
         self.application.add_routes(api.routes())
+        if services.mover is not None:
+            transfers = Transfers(services.mover, services.sessions, services.limits)
+            self.application.add_routes(transfers.routes())
         health = Health(services.ports.accounts, services.ports.session_memory, services.clock)
         self.application.add_routes([*health.routes(), web.get("/metrics", self._metrics)])
         self.application.on_startup.append(self._start)
@@ -320,6 +140,7 @@ class Server:
             asyncio.create_task(every(POLL_S, self.keeper.note_use)),
             asyncio.create_task(every(POLL_S, self._sweep)),
             asyncio.create_task(every(RETENTION_S, self._clean)),
+            asyncio.create_task(every(QUEUE_S, self.services.work)),
         ]
 
     async def _sweep(self) -> None:
@@ -330,6 +151,8 @@ class Server:
 
     async def _clean(self) -> None:
         await self.services.retention.run()
+        if self.services.mover is not None:
+            self.services.mover.sweep()
         await self.keeper.sweep()
 
     async def _stop(self, _: web.Application) -> None:
@@ -345,6 +168,8 @@ class Server:
         except Unavailable as error:
             fault("use_unnoted", error)
         self.lives.close_all()
+        if self.services.mover is not None:
+            self.services.mover.close()
         self.tasks.close()
         self.exchanges.cut()
 

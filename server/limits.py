@@ -40,3 +40,4 @@ class Limits(Struct, frozen=True, kw_only=True):
     subscriptions_per_principal_max: Count = 64
     subscribed_max: Count = 256
     resource_max_bytes: Bytes = 256 * 1024
+    transfer_max_bytes: Bytes = 100 * 1024 * 1024

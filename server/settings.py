@@ -51,6 +51,25 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     accounts: Annotated[
         str, Meta(description="Accounts: `sqlite` or `memory`; `memory` only beside a graph that is not durable.")
     ] = "sqlite"
+    embedder: Annotated[
+        Literal["auto", "none", "hashing"],
+        Meta(description="What embeds texts: the best that is installed, none, or `hashing`, which knows no meaning."),
+    ] = "auto"
+    degraded_advisory: Annotated[
+        bool, Meta(description="Tell in recall's answers that it is degraded, in full once a session.")
+    ] = True
+    operating_context: Annotated[
+        str, Meta(description="TOML file with what `get_operating_context` answers; none by default.")
+    ] = ""
+    export_dir: Annotated[
+        str, Meta(description="Folder of exports and imports, with one for each user; default: `exports` in the home.")
+    ] = ""
+    transfer_max_bytes: Annotated[Bytes, Meta(description="Largest export, upload and import, in bytes.")] = (
+        100 * 1024 * 1024
+    )
+    public_url: Annotated[
+        str, Meta(description="Where clients reach this server, for links; without it they begin at its root.")
+    ] = ""
     toolsets: Annotated[str, Meta(description="Toolsets to show, separated by commas; `all` for every one.")] = "all"
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="How much goes to standard error.")
@@ -141,6 +160,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def database(self) -> str:
         """The file of the embedded store."""
         return str(Path(self.home) / "codesynapse.sqlite3")
+
+    @property
+    def exports(self) -> str:
+        """The folder of exports; empty without a home."""
+        return self.export_dir or (str(Path(self.home) / "exports") if self.home else "")
 
     def masked(self) -> dict[str, object]:
         """All settings, with secrets and passwords in URLs replaced."""

@@ -252,6 +252,7 @@ class _Out:
     """A call's messages go straight to standard output, its answer with those to the same line."""
 
     asks = True
+    shared = False
 
     def __init__(self, answers: _Answers, subscriptions: Subscriptions) -> None:
         self._answers = answers

@@ -16,13 +16,33 @@ import msgspec
 
 from codesynapse.contracts.errors import CodeSynapseError
 from codesynapse.contracts.quotas import Quotas
-from codesynapse.server.app import compose, open_ports
+from codesynapse.server.agents.checks import DEEP, HEALTH, Repair
 from codesynapse.server.http.errors import status_of
+from codesynapse.server.services import compose, open_ports
 from codesynapse.server.settings import PREFIX, Settings
-from codesynapse.server.tools.cost import cost_of
+from codesynapse.server.tools.cost import KEY, arms_of, characters_of, cost_of, price_of, tokens_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 MARKED = re.compile(r"(<!-- table: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+SETS = (
+    ("graph",),
+    ("memory",),
+    ("session",),
+    ("maintenance",),
+    ("graph", "session"),
+    ("graph", "memory", "session", "maintenance"),
+)
+"""The toolsets whose costs are told, alone and together."""
+
+REPAIRS = {
+    Repair.STORE: "Put right by the store.",
+    Repair.DELETE: "Deleted.",
+    Repair.CLEAN: "The mark is removed.",
+    Repair.CHANNEL: "Moved to the channel that is meant.",
+    Repair.TUNING: "Back to the default.",
+    Repair.CALIBRATE: "Calibrated anew.",
+}
 
 QUOTA_MEANINGS = {
     "sessions_active_max": "chat sessions that are neither expired nor revoked",
@@ -37,6 +57,11 @@ QUOTA_MEANINGS = {
     "tenant_facts_max": "current facts of all sessions",
     "repository_facts_max": "facts of one repository's own memory",
     "repository_entities_max": "entities there",
+    "agent_memories_max": "memories of one agent",
+    "agent_episodes_max": "episodes of one agent",
+    "agent_keys_max": "idempotency keys of one agent that are kept, each for a day",
+    "agents_max": "agents of the organisation",
+    "agent_tasks_max": "writes of all agents that wait in the queue",
 }
 
 WHAT_TO_DO = {
@@ -65,6 +90,9 @@ WHAT_TO_DO = {
     "invalid": "Correct the named field; `limit` says what it may be.",
     "repository_forbidden": "Name a repository that you were granted, or ask for a grant.",
     "grant_insufficient": "Ask for a write grant, or write to session memory.",
+    "agent_forbidden": "Ask its owner or an operator for a grant; under a new name the first `store` makes an agent.",
+    "idempotency_conflict": "Send the same content again, or another key.",
+    "import_refused": "`limit` says why. Export again, and send the file whole and as it is.",
     "quota_exceeded": "Retract what no longer holds, or ask for a higher cap; `field` and `limit` name it.",
     "snapshot_too_large": "Retract facts, shorten sources, or move to repository memory.",
     "namespace_closed": "It was cleared for good: use another repository's namespace, or a new chat.",
@@ -77,6 +105,7 @@ WHAT_TO_DO = {
     "already_exists": "Choose another name.",
     "not_found": "Check the name; lists show what is there.",
     "body_too_large": "Send less at once, or raise `CODESYNAPSE_BODY_MAX_BYTES`.",
+    "too_many_pauses": "Send one `session_key` for the whole conversation; pauses end by themselves within a day.",
     "too_many_calls": "Wait for a call to finish. `Retry-After` says how long.",
     "too_many_transports": "End a transport session with DELETE, or wait for an idle one.",
     "server_full": "Try again after `Retry-After`.",
@@ -84,6 +113,8 @@ WHAT_TO_DO = {
     "events_full": "Read the answers to their end, or end transport sessions with DELETE; then repeat.",
     "store_busy": "Repeat: nothing was written, or the same call finds it done.",
     "store_fault": "Operators: the log on standard error, then `codesynapse doctor`.",
+    "embedder_down": "Operators: start the embedder, or make it reachable. Memory is untouched.",
+    "embedder_misconfigured": "Operators: correct `CODESYNAPSE_EMBEDDER`, and restart.",
 }
 
 
@@ -124,6 +155,51 @@ def tools_text() -> str:
     cost = cost_of(tools)
     figures = f"{cost.tools} tools, {cost.characters:,} characters, about {cost.tokens:,} tokens.\n"
     return "\n".join([*map(_tool, tools), figures])
+
+
+def tool_cost_text() -> str:
+    """What each tool costs, each toolset, and the session key in its four arms."""
+    tools = asyncio.run(listed_tools())
+    rows = ((f"`{tool['name']}`", f"{(size := characters_of(tool)):,}", f"{tokens_of(size):,}") for tool in tools)
+    sets = asyncio.run(listed_toolsets())
+    costs = {
+        ", ".join(f"`{name}`" for name in names): cost_of([tool for name in names for tool in sets[name]])
+        for names in SETS
+    }
+    arms = (
+        (each.arm, each.strategy, f"{each.characters:,}", f"+{each.added:,}", f"{each.percent} %")
+        for each in arms_of(tools)
+    )
+    price = price_of(tools, KEY)
+    key = f"`{KEY}` stands on {price.tools} tools and adds {price.characters:,} characters to {price.without:,}.\n\n"
+    return "\n".join(
+        (
+            _table(("Tool", "Characters", "Tokens"), rows),
+            _table(
+                ("Toolsets", "Tools", "Characters", "Tokens"),
+                ((name, str(each.tools), f"{each.characters:,}", f"{each.tokens:,}") for name, each in costs.items()),
+            ),
+            key + _table(("Way", "Texts", "Characters", "Added", "Share"), arms),
+        )
+    )
+
+
+def checks_table() -> str:
+    """Every check of the two tools that look."""
+    rows = (
+        (f"`{name}`", tool, check.severity, check.means, check.why or REPAIRS[check.repair])
+        for tool, table in (("`check_health`", HEALTH), ("`deep_check`", DEEP))
+        for name, check in table.items()
+    )
+    return _table(("Check", "Tool", "Severity", "Finds", "With `fix`"), rows)
+
+
+async def listed_toolsets() -> dict[str, list[dict[str, Any]]]:
+    """The tools of each toolset, as a server lists them."""
+    settings = Settings(graph="memory", accounts="memory")
+    async with open_ports(settings) as ports:
+        catalog = compose(settings, ports).toolbox.catalog
+    return {name: catalog.visible(frozenset({name})) for name in SETS[-1]}
 
 
 async def listed_tools() -> list[dict[str, Any]]:
@@ -191,6 +267,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "quotas": quotas_table,
     "errors": errors_table,
     "tools": tools_text,
+    "tool-cost": tool_cost_text,
+    "checks": checks_table,
 }
 
 

@@ -29,6 +29,7 @@ BREACHES = [
     ("backends-know-contracts", "backends/sqlite/__init__.py", "import codesynapse.server.settings"),
     ("backends-are-strangers", "backends/sqlite/__init__.py", "import codesynapse.backends.memory"),
     ("pure-core", "server/hints/__init__.py", "import time"),
+    ("hints-tell-nobody", "server/hints/__init__.py", "import codesynapse.contracts.ports"),
     ("hints-never-authorise", "server/sessions/__init__.py", "import codesynapse.server.hints"),
     ("one-door-to-stores", "server/memory/__init__.py", "import codesynapse.backends.sqlite"),
     ("no-cycles", "contracts/_breach_a.py", "import codesynapse.contracts._breach_b"),

@@ -31,6 +31,7 @@ COMMANDS = {
     "bench-stores": "python -m benchmarks.stores_bench",
     "fuzz": "python -m tests.fuzz",
     "fuzz-stores": "python -m tests.backends.fuzz",
+    "mutate": "python -m tests.mutations",
     "image-test": "python -m pytest tests/docker/image.py",
 }
 

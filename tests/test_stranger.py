@@ -58,6 +58,27 @@ FAULTS = {
         "TestRegistration::test_no_other_participant_can_claim_an_id_live_or_tombstoned",
         {"TestRegistration"},
     ),
+    "duplicate_race": (
+        "TestDuplicates::test_of_equal_memories_at_once_one_is_kept",
+        {"TestDuplicates"},
+    ),
+    "lock_between": (
+        "TestLocks::test_a_lock_that_was_acknowledged_holds_against_what_runs_beside_it",
+        {"TestLocks"},
+    ),
+    "axis_leak": ("TestAxes::test_a_reach_sees_its_own_buckets", {"TestAxes", "TestRecall"}),
+    "tenant_leak": (
+        "TestAgentIsolation::test_another_tenants_records_do_not_exist",
+        {"TestAgentIsolation", "TestMemories"},
+    ),
+    "lost_tuning": (
+        "TestAgentSettings::test_of_two_who_change_a_tuning_the_second_is_refused_and_nothing_is_lost",
+        {"TestAgentSettings"},
+    ),
+    "open_door": (
+        "TestAgentGrants::test_a_grant_allows_what_it_says",
+        {"TestAgentGrants"},
+    ),
 }
 OTHERS = ["right", "small", "boastful", "unreachable", "talkative", "deadly"]
 FAILURES_MAX = 20

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from codesynapse.backends.memory.accounts import DictAccounts
+from codesynapse.backends.memory.agents import DictAgents
 from codesynapse.backends.memory.graph import DictSessionMemory
 from codesynapse.backends.memory.portable import DictPortable
 from codesynapse.backends.memory.repository import DictRepositoryGraph
@@ -15,7 +16,11 @@ from codesynapse.contracts.opening import only, opens
 from codesynapse.contracts.ports import Backend, Features
 
 
-@opens(Features(session_memory=True, repository=True, vectors=True, accounts=True, transports=True, portable=True))
+@opens(
+    Features(
+        session_memory=True, repository=True, vectors=True, accounts=True, transports=True, agents=True, portable=True
+    )
+)
 @asynccontextmanager
 async def open_memory(options: Mapping[str, str]) -> AsyncIterator[Backend]:
     """A fresh store that takes no options."""
@@ -30,5 +35,6 @@ async def open_memory(options: Mapping[str, str]) -> AsyncIterator[Backend]:
         vectors=DictVectorIndex(shelf, takes=sessions.takes_vectors),
         accounts=accounts,
         transports=accounts.transports,
+        agents=DictAgents(),
         portable=DictPortable(sessions, repository),
     )

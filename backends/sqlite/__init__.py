@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from codesynapse.backends.sqlite.accounts import SqliteAccounts
+from codesynapse.backends.sqlite.agents import SqliteAgents
 from codesynapse.backends.sqlite.database import open_database
 from codesynapse.backends.sqlite.graph import SqliteSessionMemory
 from codesynapse.backends.sqlite.portable import SqlitePortable
@@ -29,6 +30,7 @@ DEADLINE_MS_MAX = 600_000
         vectors=True,
         accounts=True,
         transports=True,
+        agents=True,
         portable=True,
         durable=True,
     )
@@ -49,6 +51,7 @@ async def open_sqlite(options: Mapping[str, str]) -> AsyncIterator[Backend]:
             vectors=SqliteVectorIndex(database),
             accounts=SqliteAccounts(database),
             transports=SqliteTransports(database),
+            agents=SqliteAgents(database),
             portable=SqlitePortable(database),
         )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from codesynapse.backends.sqlite.faults import patiently
 from codesynapse.contracts.errors import StoreFault
 
-SCRIPTS = ("schema.sql", "schema_2.sql")
+SCRIPTS = ("schema.sql", "schema_2.sql", "schema_3.sql")
 """Script n leads from version n to n + 1, which it writes down at its end; a released one never changes."""
 
 VERSION = len(SCRIPTS)

@@ -195,13 +195,20 @@ ROWS: tuple[Requirement, ...] = (
         id="hints:principal",
         promise="The same key declared in two organisations, or by two users of one, means two buckets.",
         source="decision 1",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_pauses.py::test_a_pause_never_leaves_its_tenant_and_subject",
+            "tests/server/hints/test_session_key.py::test_a_bucket_lies_inside_its_tenant_and_subject",
+            "tests/integration/test_session_key.py::test_two_clients_of_one_server_do_not_silence_one_another_nor_two_organisations",
+        ),
     ),
     Requirement(
         id="hints:principal:keyless",
         promise="A keyless pause reaches only the keyless callers of the same principal.",
         source="decision 1",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_pauses.py::test_a_pause_never_leaves_its_tenant_and_subject",
+            "tests/integration/test_session_key.py::test_two_clients_of_one_server_do_not_silence_one_another_nor_two_organisations",
+        ),
     ),
     Requirement(
         id="hints:pauses:principal-cap",
@@ -209,19 +216,29 @@ ROWS: tuple[Requirement, ...] = (
             "Past 256 pauses a principal loses its own nearest to its end, and the answer says `evicted_nearest: true`."
         ),
         source="decision 2",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/tools/test_session.py::test_the_pause_that_evicted_another_says_so_and_no_other_does",
+            "tests/server/hints/test_pauses.py::test_at_a_principals_cap_the_pause_nearest_to_its_end_goes_and_the_answer_says_so",
+        ),
     ),
     Requirement(
         id="hints:pauses:process-cap",
         promise="At 4,096 pauses in the process a further one is refused, and no other principal loses any.",
         source="decision 2",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_pauses.py::test_a_full_process_refuses_and_takes_no_pause_from_anybody",
+            "tests/server/hints/test_pauses.py::test_the_caps_are_those_of_the_product",
+        ),
     ),
     Requirement(
         id="hints:told-caps",
         promise="Told keys are capped at 256 a principal and 4,096 in all, the oldest leaving first.",
         source="decision 2",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_advisories.py::test_the_caps_are_those_of_the_product",
+            "tests/server/hints/test_advisories.py::test_a_client_that_rotates_keys_grows_the_map_to_its_cap_only",
+            "tests/server/hints/test_advisories.py::test_where_all_is_full_the_oldest_of_all_goes",
+        ),
     ),
     Requirement(
         id="hints:key:length",
@@ -229,19 +246,29 @@ ROWS: tuple[Requirement, ...] = (
             "A session key over 256 characters, counted before the strip, is refused, and each schema states the limit."
         ),
         source="decision 3",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_session_key.py::test_a_key_has_256_characters_at_most_counted_before_the_blanks_go",
+            "tests/server/tools/test_session.py::test_a_key_that_is_too_long_is_a_clear_error",
+            "tests/server/tools/test_gate.py::test_the_schema_of_every_keyed_tool_states_the_limit_and_draws_the_line",
+        ),
     ),
     Requirement(
         id="hints:flags-resolved",
         promise="Honesty flags follow the resolved key: a key of whitespace counts as undeclared.",
         source="decision 5",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_findings.py::test_a_keyless_remote_caller_reads_that_identity_is_shared_whatever_blanks_it_sends",
+            "tests/server/tools/test_session.py::test_the_findings_own_up_to_a_shared_identity_over_http_and_never_over_stdio",
+        ),
     ),
     Requirement(
         id="hints:graph:now",
         promise="`upsert_graph_triples` obeys the pause and `recall_context` the advisory of the declared key.",
         source="decision 6",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/tools/test_gate.py::test_every_gated_tool_of_the_graph_answers_skipped_with_the_keys_of_its_success_and_its_schema",
+            "tests/integration/test_session_key.py::test_during_an_outage_each_caller_is_told_what_the_table_says_and_again_at_the_next",
+        ),
     ),
     Requirement(
         id="hints:graph:later",
@@ -253,7 +280,10 @@ ROWS: tuple[Requirement, ...] = (
         id="hints:validate-first",
         promise="Invalid input gets its own error although the caller is paused.",
         source="decision 7",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/tools/test_gate.py::test_what_the_tool_would_refuse_is_refused_even_while_paused",
+            "tests/server/tools/test_gate.py::test_wrong_arguments_are_refused_with_their_error_even_while_paused",
+        ),
     ),
     Requirement(
         id="ranking:default",
@@ -284,7 +314,7 @@ ROWS: tuple[Requirement, ...] = (
         promise="Accounts in memory beside a durable graph store keep the server from starting.",
         source="decision 9",
         tests=(
-            "tests/server/test_app.py::test_stores_that_do_not_fit_are_refused",
+            "tests/server/test_services.py::test_stores_that_do_not_fit_are_refused",
             "tests/server/cli/test_stores.py::test_accounts_in_memory_beside_a_durable_graph_are_refused",
         ),
     ),
@@ -292,7 +322,7 @@ ROWS: tuple[Requirement, ...] = (
         id="hints:only-pauses",
         promise="Only the pause module holds pause state.",
         source="decision 10",
-        to_come="Agent memory and the declared session key",
+        tests=("tests/server/hints/test_pauses.py::test_no_other_module_holds_a_pause",),
     ),
     Requirement(
         id="hints:ttl-table",
@@ -301,7 +331,10 @@ ROWS: tuple[Requirement, ...] = (
             "named."
         ),
         source="decision 10",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/hints/test_pauses.py::test_a_ttl_that_is_no_integer_in_bounds_is_refused_by_name_and_bounds",
+            "tests/integration/test_session_key.py::test_a_ttl_and_a_key_out_of_bounds_are_refused_by_name",
+        ),
     ),
     Requirement(
         id="order:recall-context",
@@ -316,7 +349,10 @@ ROWS: tuple[Requirement, ...] = (
         id="order:recall",
         promise="`recall` answers best first, and `recall_with_context` merges by time.",
         source="decision 11",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/server/agents/test_recalling.py::test_the_best_match_comes_first_and_the_reason_only_on_request",
+            "tests/server/agents/test_conversation.py::test_lines_are_merged_by_the_moment_that_they_name_and_undated_ones_come_first",
+        ),
     ),
     Requirement(
         id="quotas:setting",
@@ -756,7 +792,7 @@ ROWS: tuple[Requirement, ...] = (
         source="product.md, Settings",
         tests=(
             "tests/server/test_settings.py::test_the_home_is_the_users_data_folder_unless_it_is_named",
-            "tests/server/test_app.py::test_stores_that_fit_are_opened",
+            "tests/server/test_services.py::test_stores_that_fit_are_opened",
         ),
     ),
     Requirement(
@@ -809,7 +845,7 @@ ROWS: tuple[Requirement, ...] = (
         source="product.md, Settings",
         tests=(
             "tests/server/cli/test_doctor.py::test_a_fresh_home_is_well_and_no_server_is_only_a_warning",
-            "tests/server/test_app.py::test_stores_that_fit_are_opened",
+            "tests/server/test_services.py::test_stores_that_fit_are_opened",
         ),
     ),
     Requirement(
@@ -887,7 +923,7 @@ ROWS: tuple[Requirement, ...] = (
         id="graph:entry-point",
         promise="The entry-point name of another's backend in `CODESYNAPSE_GRAPH` opens it.",
         source="product.md, Settings",
-        tests=("tests/server/test_app.py::test_a_backend_of_another_is_opened_by_the_name_of_its_entry_point",),
+        tests=("tests/server/test_services.py::test_a_backend_of_another_is_opened_by_the_name_of_its_entry_point",),
     ),
     Requirement(
         id="accounts:default",
@@ -895,7 +931,7 @@ ROWS: tuple[Requirement, ...] = (
         source="product.md, Settings",
         tests=(
             "tests/server/cli/test_admin.py::test_a_changed_cap_is_audited_with_its_value",
-            "tests/server/test_app.py::test_stores_that_fit_are_opened",
+            "tests/server/test_services.py::test_stores_that_fit_are_opened",
         ),
     ),
     Requirement(
@@ -960,7 +996,7 @@ ROWS: tuple[Requirement, ...] = (
         id="settings:operating-context",
         promise="`get_operating_context` reads the file that the operator's setting names.",
         source="product.md, Settings",
-        to_come="Agent memory and the declared session key",
+        tests=("tests/integration/test_session_key.py::test_the_operators_file_is_what_get_operating_context_reads",),
     ),
     Requirement(
         id="limits:body",
@@ -1488,7 +1524,13 @@ ROWS: tuple[Requirement, ...] = (
         id="idempotency:replay",
         promise="An agent's idempotency key returns the kept answer for 24 hours; other content under it is an error.",
         source="product.md, Shapes",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "contracts/suite/test_agents_queue.py::TestOnce::test_a_repeated_key_answers_alike_and_writes_nothing",
+            "contracts/suite/test_agents_queue.py::TestOnce::test_other_content_under_a_key_is_an_error",
+            "contracts/suite/test_agents_queue.py::TestOnce::test_after_a_day_a_key_is_new",
+            "contracts/suite/test_agents_queue.py::TestOnce::test_a_key_belongs_to_one_agent",
+            "tests/server/agents/test_writing.py::test_a_key_answers_again_what_it_answered_and_is_refused_for_other_content",
+        ),
     ),
     Requirement(
         id="refused:order",
@@ -1692,7 +1734,11 @@ ROWS: tuple[Requirement, ...] = (
         id="memory:agent",
         promise="Agent memory is durable by tenant, agent, project and channel and has quotas that are settings.",
         source="product.md, Memory, in three scopes",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "contracts/suite/test_reopening.py::TestReopening::test_agent_memory_its_queue_and_its_caps_are_there",
+            "contracts/suite/test_agents_recall.py::TestAxes::test_a_reach_sees_its_own_buckets",
+            "contracts/suite/test_agents.py::TestMemories::test_at_a_cap_nothing_more_is_kept_and_what_repeats_is_still_answered",
+        ),
     ),
     Requirement(
         id="memory:namespace",
@@ -1704,7 +1750,136 @@ ROWS: tuple[Requirement, ...] = (
         id="memory:agent-grants",
         promise="An agent is a resource with read, write and admin grants; its first writer in a tenant owns it.",
         source="product.md, Memory, in three scopes",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "contracts/suite/test_agents.py::TestAgentGrants::test_the_first_writer_owns_the_agent",
+            "contracts/suite/test_agents.py::TestAgentGrants::test_of_two_first_writers_one_owns_it_and_the_other_is_refused",
+            "contracts/suite/test_agents.py::TestAgentGrants::test_a_grant_allows_what_it_says",
+        ),
+    ),
+    Requirement(
+        id="agents:tenants",
+        promise=(
+            "Nothing of another tenant, or of an agent out of reach, is served, counted or changed, even by its number."
+        ),
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_recall.py::TestAgentIsolation::test_another_tenants_records_do_not_exist",
+            "contracts/suite/test_agents_recall.py::TestAgentIsolation::test_another_tenants_records_cannot_be_changed",
+            "contracts/suite/test_agents_recall.py::TestAgentIsolation::test_another_agents_records_are_not_served_or_changed_under_this_ones_name",
+            "tests/backends/sqlite/test_agent_access.py::test_every_statement_names_its_tenant",
+        ),
+    ),
+    Requirement(
+        id="agents:duplicates",
+        promise="Of equal memories that are stored at once, from several processes too, one is kept.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_racing.py::TestDuplicates::test_of_equal_memories_at_once_one_is_kept",
+            "tests/integration/test_agent_memory.py::test_two_hundred_equal_stores_at_once_leave_one_row",
+            "tests/backends/sqlite/test_agent_writing.py::test_two_processes_that_store_the_same_keep_it_once",
+            "tests/backends/sqlite/test_agent_writing.py::test_a_duplicate_cannot_be_written_past_the_adapter",
+        ),
+    ),
+    Requirement(
+        id="agents:locks",
+        promise="A memory that is locked is neither updated nor deleted, also by what began before the lock.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_racing.py::TestLocks::test_a_locked_memory_is_neither_updated_nor_deleted",
+            "contracts/suite/test_agents_racing.py::TestLocks::test_a_lock_that_was_acknowledged_holds_against_what_runs_beside_it",
+        ),
+    ),
+    Requirement(
+        id="agents:claims",
+        promise="A queued write is done once: the deletion of its row and its effect are one transaction.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_queue.py::TestAgentQueue::test_twenty_claims_at_once_write_one_episode",
+            "contracts/suite/test_agents_queue.py::TestAgentQueue::test_a_purge_ends_a_task_that_is_under_way",
+            "tests/backends/sqlite/test_agent_queue.py::test_a_claim_that_dies_between_the_effect_and_the_removal_leaves_the_task",
+        ),
+    ),
+    Requirement(
+        id="agents:queued",
+        promise=(
+            "An episode with more than 50 entries of history is queued; a task is tried three times, one that nobody "
+            "can read is given up at once, and both are counted."
+        ),
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "tests/server/agents/test_writing.py::test_a_history_of_more_than_fifty_entries_is_queued_without_a_word_of_it",
+            "tests/server/work/test_queue.py::test_a_task_that_fails_is_tried_three_times_thirty_seconds_apart_and_then_counted",
+            "tests/server/work/test_queue.py::test_a_row_that_nobody_can_read_is_given_up_at_once_and_counted",
+            "tests/integration/test_agent_memory.py::test_a_thread_over_stdio_works_off_what_it_queues_without_a_server_beside_it",
+        ),
+    ),
+    Requirement(
+        id="agents:derived",
+        promise="Queued work that follows from what is stored already is never dropped by a pause.",
+        source="seed 1 §5",
+        tests=("tests/server/work/test_queue.py::test_work_that_follows_from_what_is_stored_is_never_dropped",),
+    ),
+    Requirement(
+        id="agents:killed",
+        promise="Every acknowledged store and archive survives kill -9, and none is there twice.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "tests/integration/test_agent_memory.py::test_every_acknowledged_store_survives_kill_9_and_none_is_there_twice",
+            "tests/integration/test_agent_memory.py::test_every_acknowledged_archive_survives_kill_9_between_queue_and_claim_and_none_is_there_twice",
+        ),
+    ),
+    Requirement(
+        id="agents:brief",
+        promise=(
+            "A recall of agent memory on plain facts answers in under 1,500 characters; past the bound a hit carries "
+            "its reference and time only, and none is left out."
+        ),
+        source="product.md, What good means",
+        tests=(
+            "tests/server/agents/test_recalling.py::test_an_answer_on_plain_facts_stays_under_1500_characters_with_its_notice",
+            "tests/server/agents/test_recalling.py::test_past_the_bound_a_hit_carries_its_reference_and_time_only_and_none_is_left_out",
+        ),
+    ),
+    Requirement(
+        id="agents:pause-hides-no-error",
+        promise="What a tool of agent memory refuses it refuses with the same bytes under a pause.",
+        source="decision 7",
+        tests=(
+            "tests/server/tools/test_memory.py::test_what_is_wrong_is_refused_as_json_and_a_pause_changes_no_byte_of_it",
+        ),
+    ),
+    Requirement(
+        id="agents:whole",
+        promise="An import or a merge of agent memory is whole or leaves nothing, and no read sees half of one.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_many.py::TestMovingAgents::test_an_import_that_stops_in_the_middle_leaves_nothing",
+            "contracts/suite/test_agents_many.py::TestMovingAgents::test_an_import_past_a_cap_leaves_nothing",
+            "tests/backends/sqlite/test_agent_reading.py::test_reads_beside_an_import_see_all_of_it_or_nothing",
+        ),
+    ),
+    Requirement(
+        id="agents:tuning",
+        promise="Of two who change how an agent recalls, who read the older state is refused.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents.py::TestAgentSettings::test_of_two_who_change_a_tuning_the_second_is_refused_and_nothing_is_lost",
+        ),
+    ),
+    Requirement(
+        id="agents:purged",
+        promise="After an agent's data are deleted nothing reaches them, in the index neither.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_many.py::TestPurging::test_a_purge_takes_locked_memories_and_queued_tasks_along",
+            "tests/backends/sqlite/test_agent_moving.py::test_after_a_purge_no_question_reaches_what_the_index_still_holds",
+        ),
+    ),
+    Requirement(
+        id="agents:faults-found",
+        promise="The suite names the fault of a store that races, leaks or loses in agent memory.",
+        source="product.md, Who uses it",
+        tests=("tests/test_stranger.py::test_a_wrong_store_fails_the_row_that_names_its_fault",),
     ),
     Requirement(
         id="tools:graph:four",
@@ -1722,7 +1897,92 @@ ROWS: tuple[Requirement, ...] = (
         id="tools:agents",
         promise="The memory toolset offers its twelve tools, session its six and maintenance its twelve.",
         source="product.md, Tools",
-        to_come="Agent memory and the declared session key",
+        tests=("tests/server/tools/test_agents.py::test_the_three_toolsets_of_seed_1_offer_twelve_six_and_twelve",),
+    ),
+    Requirement(
+        id="tools:maintenance:gated",
+        promise="The ten maintenance tools that write change nothing while their key is paused, and hide no error.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/tools/test_maintenance.py::test_a_paused_write_answers_with_the_keys_of_its_success_and_writes_nothing",
+            "tests/server/tools/test_maintenance.py::test_a_paused_repair_looks_changes_nothing_and_says_so",
+            "tests/server/tools/test_maintenance.py::test_what_is_wrong_is_refused_as_json_and_a_pause_changes_no_byte_of_it",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:export-link",
+        promise="Over HTTP an export is a link: once, for the same credential, within ten minutes, in no log.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/http/test_transfers.py::test_a_link_gives_the_file_once_and_an_upload_of_it_is_imported_with_the_same_digest",
+            "tests/server/http/test_transfers.py::test_a_link_is_of_no_use_to_another_credential_or_to_none",
+            "tests/server/http/test_transfers.py::test_a_link_ends_after_ten_minutes_and_with_the_grant",
+            "tests/server/http/test_transfers.py::test_a_link_and_an_upload_are_in_no_log_and_no_metric",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:export-digest",
+        promise="An export of 10,000 memories that enters an empty server leaves it again with the same digest.",
+        source="product.md, Tools",
+        tests=(
+            "tests/integration/test_exporting.py::test_ten_thousand_memories_enter_an_empty_server_with_the_digest_that_they_left_with",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:import-whole",
+        promise="A truncated, tampered, oversized or foreign file changes nothing, and the refusal says why.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/agents/test_moving.py::test_a_damaged_file_changes_nothing_and_says_why",
+            "tests/server/agents/test_exported.py::test_a_file_that_is_not_whole_and_as_it_was_written_is_refused_with_the_reason",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:folder",
+        promise="Exports and imports reach no file outside the caller's own folder, by no name and by no link.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/agents/test_folder.py::test_whatever_is_no_plain_name_is_refused_to_write_and_to_read",
+            "tests/server/agents/test_folder.py::test_a_link_is_neither_followed_nor_written_through",
+            "tests/server/agents/test_folder.py::test_the_files_of_others_cannot_be_named",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:upload",
+        promise="An upload is bounded, ends, and belongs to who sent it.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/http/test_transfers.py::test_an_upload_that_is_too_large_is_refused_and_leaves_nothing",
+            "tests/server/http/test_transfers.py::test_an_upload_needs_a_credential_and_is_its_owners",
+            "tests/server/agents/test_moving.py::test_an_upload_is_its_owners_and_ends",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:checks",
+        promise="Each check finds its planted fault, and a repair repairs it or says why not.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/tools/test_maintenance_health.py::test_a_planted_fault_is_found_and_repaired_or_it_is_said_why_not",
+            "tests/server/agents/test_doctor.py::test_a_fault_of_the_store_is_found_by_its_check_and_mended",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:health-scope",
+        promise="Health sees the agents that the caller may read, and repairs those that they may write.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/tools/test_maintenance_health.py::test_health_sees_the_callers_readable_agents_and_repairs_the_writable_ones",
+        ),
+    ),
+    Requirement(
+        id="tools:maintenance:confirmed",
+        promise="What deletes many records asks the user first where the client can be asked, and says what went.",
+        source="product.md, Tools",
+        tests=(
+            "tests/server/tools/test_maintenance_records.py::test_the_end_is_confirmed_where_the_client_can_be_asked",
+            "tests/server/tools/test_maintenance_moving.py::test_a_move_is_confirmed_and_a_copy_is_not",
+            "tests/server/tools/test_maintenance_health.py::test_a_repair_that_deletes_is_confirmed_and_one_that_does_not_is_not",
+        ),
     ),
     Requirement(
         id="tools:described",

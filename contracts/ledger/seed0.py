@@ -362,8 +362,8 @@ ROWS: tuple[Requirement, ...] = (
         promise="The server does not start without an accounts store.",
         source="seed 0, Runtime integration; decision 9",
         tests=(
-            "tests/server/test_app.py::test_a_backend_without_accounts_cannot_keep_them",
-            "tests/server/test_app.py::test_stores_that_do_not_fit_are_refused",
+            "tests/server/test_services.py::test_a_backend_without_accounts_cannot_keep_them",
+            "tests/server/test_services.py::test_stores_that_do_not_fit_are_refused",
         ),
     ),
     Requirement(

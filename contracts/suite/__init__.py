@@ -5,6 +5,11 @@ How to name the backend is said in `codesynapse.contracts.plugin`; builders for 
 """
 
 from codesynapse.contracts.suite.test_accounts import TestAuthority, TestDirectory, TestGrants, TestRecheck
+from codesynapse.contracts.suite.test_agents import TestAgentGrants, TestAgentSettings, TestMemories
+from codesynapse.contracts.suite.test_agents_many import TestMerging, TestMovingAgents, TestPurging
+from codesynapse.contracts.suite.test_agents_queue import TestAgentChecks, TestAgentQueue, TestOnce
+from codesynapse.contracts.suite.test_agents_racing import TestDuplicates, TestLocks
+from codesynapse.contracts.suite.test_agents_recall import TestAgentIsolation, TestAxes, TestRecall
 from codesynapse.contracts.suite.test_content import TestClosing, TestMalformedSnapshots, TestSize
 from codesynapse.contracts.suite.test_endings import TestExpiry, TestRevival, TestRevocation, TestSweep
 from codesynapse.contracts.suite.test_isolation import TestIsolation, TestIsolationOfEndings
@@ -31,27 +36,41 @@ from codesynapse.contracts.suite.test_vectors import TestForeignHits, TestNeares
 
 __all__ = [
     "TestAgainstTheLaw",
+    "TestAgentChecks",
+    "TestAgentGrants",
+    "TestAgentIsolation",
+    "TestAgentQueue",
+    "TestAgentSettings",
     "TestAuthority",
+    "TestAxes",
     "TestBindingTombstones",
     "TestCandidates",
     "TestClosing",
     "TestCommitIds",
     "TestDirectory",
+    "TestDuplicates",
     "TestExpiry",
     "TestFeatures",
     "TestForeignHits",
     "TestGrants",
     "TestIsolation",
     "TestIsolationOfEndings",
+    "TestLocks",
     "TestMalformedSnapshots",
+    "TestMemories",
+    "TestMerging",
+    "TestMovingAgents",
     "TestMovingRepositories",
     "TestMovingSessions",
     "TestNearest",
     "TestNodes",
+    "TestOnce",
     "TestOwedCleanups",
+    "TestPurging",
     "TestQuotas",
     "TestQuotasUnderLoad",
     "TestRacingCommits",
+    "TestRecall",
     "TestRecheck",
     "TestRegistration",
     "TestRegistryCaps",

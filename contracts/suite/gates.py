@@ -3,7 +3,9 @@
 import pytest
 import pytest_asyncio
 
+from codesynapse.contracts.agent_port import AgentMemory
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, VectorIndex
+from codesynapse.contracts.suite.keepers import Keeper, new_keeper
 from codesynapse.contracts.suite.organizations import User, new_user
 from codesynapse.contracts.suite.worlds import Chat, Library, new_library, new_scope
 from codesynapse.contracts.transports import Transports
@@ -90,3 +92,19 @@ class OnTransports(OnAccounts):
     def transports(self, backend: Backend) -> Transports:
         assert backend.transports is not None
         return backend.transports
+
+
+@requires("agents")
+@pytest.mark.asyncio(loop_scope="session")
+class OnAgents:
+    """Tests that speak to agent memory."""
+
+    @pytest.fixture
+    def agents(self, backend: Backend) -> AgentMemory:
+        assert backend.agents is not None
+        return backend.agents
+
+    @pytest.fixture
+    def keeper(self, agents: AgentMemory) -> Keeper:
+        """A user of a new tenant, on an agent that nobody has written to."""
+        return new_keeper(agents)

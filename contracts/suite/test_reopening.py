@@ -3,12 +3,21 @@
 import pytest
 from msgspec import structs
 
-from codesynapse.contracts.errors import Invalid, NamespaceClosed, RevisionConflict, SessionExpired, SessionRevoked
+from codesynapse.contracts.agent_work import Once, Tally
+from codesynapse.contracts.errors import (
+    Invalid,
+    NamespaceClosed,
+    QuotaExceeded,
+    RevisionConflict,
+    SessionExpired,
+    SessionRevoked,
+)
 from codesynapse.contracts.memory import entity_id
 from codesynapse.contracts.ports import Backend
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.contracts.suite.fixtures import Opening
 from codesynapse.contracts.suite.gates import requires, without
+from codesynapse.contracts.suite.keepers import Keeper, new_keeper
 from codesynapse.contracts.suite.organizations import new_user, records_since
 from codesynapse.contracts.suite.worlds import (
     LIFETIME_MS,
@@ -79,6 +88,10 @@ class TestFeatures:
     @without("portable")
     async def test_a_way_to_move_house_that_is_not_declared_is_absent(self, backend: Backend) -> None:
         assert backend.portable is None
+
+    @requires("agents")
+    async def test_declared_agent_memory_is_there(self, backend: Backend) -> None:
+        assert backend.agents is not None
 
     @without("agents")
     async def test_agent_memory_that_is_not_declared_is_absent(self, backend: Backend) -> None:
@@ -196,3 +209,25 @@ class TestReopening:
             sequences = [each.sequence for each in await records_since(backend.accounts, start, user.tenant_id)]
             assert sequences == sorted(set(sequences))
             assert len(sequences) == len(records) + 1
+
+    @requires("agents")
+    async def test_agent_memory_its_queue_and_its_caps_are_there(self, reopening: Opening) -> None:
+        async with reopening() as backend:
+            assert backend.agents is not None
+            keeper = new_keeper(backend.agents)
+            await keeper.store("green tea", message_id="m", project="p", once=Once(key="k", digest="d"))
+            await keeper.archive("tea was had")
+            await keeper.agents.enqueue(keeper.scope, "archive", "{}", once=None, now_ms=NOW)
+            await keeper.agents.set_profile(keeper.scope, "Ana", now_ms=NOW)
+            await keeper.agents.set_quotas(keeper.scope.tenant_id, Quotas(agent_memories_max=1))
+            before = await keeper.agents.scan(keeper.scope, after=0, limit=9)
+        async with reopening() as backend:
+            assert backend.agents is not None
+            again = Keeper(backend.agents, keeper.scope)
+            assert await again.agents.scan(again.scope, after=0, limit=9) == before
+            assert set(await again.recall("tea")) == {"green tea", "tea was had"}
+            assert (await again.store("green tea", project="p", once=Once(key="k", digest="d"))).replayed
+            assert await again.agents.tally(again.scope) == Tally(memories=1, episodes=1, profiles=1, tasks=1)
+            with pytest.raises(QuotaExceeded):
+                await again.store("milk")
+            assert ((await again.archive("more tea")).id or 0) > before[-1].id

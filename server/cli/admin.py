@@ -6,10 +6,10 @@ import msgspec
 from codesynapse.contracts.accounts import Caller, Level
 from codesynapse.contracts.errors import Invalid, NotFound
 from codesynapse.contracts.identity import require_id
-from codesynapse.server.app import Services
 from codesynapse.server.cli.first import ORGANIZATION, USER, issue_key, tell_key
 from codesynapse.server.cli.stores import command, services, settings_of
 from codesynapse.server.clock import rfc3339
+from codesynapse.server.services import Services
 
 organization_option = click.option(
     "--org", "organization", default=ORGANIZATION, show_default=True, help="The organisation."
@@ -149,6 +149,8 @@ async def organization_quotas(context: click.Context, organization: str, caps: t
             # The stores first: with the new caps recorded here, they must hold there.
             await running.ports.session_memory.set_quotas(organization, quotas)
             await running.ports.repository.set_quotas(organization, quotas)
+            if running.ports.agents is not None:
+                await running.ports.agents.set_quotas(organization, quotas)
             await running.ports.accounts.set_quotas(organization, quotas, now_ms=running.clock())
         _show([msgspec.structs.asdict(quotas)])
 

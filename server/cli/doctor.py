@@ -13,13 +13,13 @@ from msgspec import structs
 
 from codesynapse.contracts.errors import CodeSynapseError, StoreFault
 from codesynapse.contracts.identity import Millis
-from codesynapse.server.app import Ports, Services, compose, open_ports
 from codesynapse.server.cli.clients import check_client_file
 from codesynapse.server.cli.findings import Finding, ok, problem, report, warning
 from codesynapse.server.cli.probing import WAIT_S, check_graph
 from codesynapse.server.cli.reach import check_credential, check_server
 from codesynapse.server.cli.stores import with_cause
 from codesynapse.server.http.tls import tls_context
+from codesynapse.server.services import Ports, Services, compose, open_ports
 from codesynapse.server.settings import Settings, SettingsError, load, masked_url
 from codesynapse.server.telemetry import configure_logging
 

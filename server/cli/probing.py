@@ -3,8 +3,8 @@
 import asyncio
 
 from codesynapse.contracts.errors import CodeSynapseError, StoreFault
-from codesynapse.server.app import Ports
 from codesynapse.server.cli.findings import Finding, ok, problem, warning
+from codesynapse.server.services import Ports
 from codesynapse.server.settings import Settings, masked_url
 
 WAIT_S = 4.5

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from codesynapse.contracts.errors import CodeSynapseError, Unauthenticated
 from codesynapse.contracts.identity import valid_id
-from codesynapse.server.app import Services
 from codesynapse.server.cli.findings import Finding, ok, problem, warning
+from codesynapse.server.services import Services
 from codesynapse.server.settings import Settings
 
 WAIT_S = 5

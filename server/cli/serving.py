@@ -9,13 +9,16 @@ import click
 
 from codesynapse.contracts.errors import CodeSynapseError, SessionExpired, SessionNotRegistered, SessionRevoked
 from codesynapse.contracts.identity import valid_id
-from codesynapse.server.app import Server, Services, compose, listening, open_ports
+from codesynapse.server.app import Server, listening
 from codesynapse.server.cli.first import bootstrap, keeping, tell_key
 from codesynapse.server.cli.home import HomeTaken, locked, one_first_start
 from codesynapse.server.cli.stores import command, services, settings_of
+from codesynapse.server.services import Services, compose, open_ports
 from codesynapse.server.settings import Settings, SettingsError
 from codesynapse.server.stdio import StdioShell
 from codesynapse.server.telemetry import log
+from codesynapse.server.work.loops import repeating
+from codesynapse.server.work.queue import QUEUE_S
 
 
 @click.command()
@@ -113,7 +116,9 @@ async def _stdio(context: click.Context) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, shell.stop)
-        await shell.serve(0, write_fd)
+        # Without a server beside it, nobody else would work off what this thread queues.
+        async with repeating(QUEUE_S, running.work):
+            await shell.serve(0, write_fd)
 
 
 def _check_environment(settings: Settings) -> None:

@@ -12,11 +12,11 @@ import msgspec
 from codesynapse.backends import features_of
 from codesynapse.contracts.errors import CodeSynapseError
 from codesynapse.contracts.ports import Portable
-from codesynapse.server.app import backend_of, open_store, sqlite_path
 from codesynapse.server.cli.moving import copy, differences, inventory, kinds_of
 from codesynapse.server.cli.probing import graph_advice
 from codesynapse.server.cli.stores import command, settings_of
 from codesynapse.server.clock import system_clock
+from codesynapse.server.services import backend_of, open_store, sqlite_path
 from codesynapse.server.settings import Settings, SettingsError
 
 DEADLINE_MS = 120_000

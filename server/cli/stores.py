@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from codesynapse.contracts.errors import CodeSynapseError, Unavailable
-from codesynapse.server.app import Services, compose, open_ports
+from codesynapse.server.services import Services, compose, open_ports
 from codesynapse.server.settings import Settings, SettingsError, load
 from codesynapse.server.telemetry import configure_logging
 

@@ -32,8 +32,11 @@ from codesynapse.server.tools.registry import Answer, ToolContext, no_progress
 class Out(Protocol):
     """Where a call's messages go: a stream over HTTP, standard output over stdio.
 
-    asks: whether a request of ours would reach the client there.
+    asks: whether a request of ours would reach the client there. shared: whether the process serves others beside it.
     """
+
+    @property
+    def shared(self) -> bool: ...
 
     @property
     def asks(self) -> bool: ...
@@ -97,7 +100,7 @@ class Calls:
         progress = no_progress if run.progress_token is None else reporter.progress
         capabilities = connection.capabilities
         if not capabilities or not out.asks:
-            return ToolContext(progress=progress, log=reporter.log, close_stream=out.close_stream)
+            return ToolContext(progress=progress, log=reporter.log, close_stream=out.close_stream, shared=out.shared)
         asking = Asking(connection, out.notify, self._limits.input_ms / 1000)
         return ToolContext(
             progress=progress,
@@ -105,6 +108,7 @@ class Calls:
             ask=asking.ask,
             close_stream=out.close_stream,
             capabilities=capabilities,
+            shared=out.shared,
         )
 
     async def _payload(self, execution: Execution, run: Run, context: ToolContext, out: Out, version: str) -> bytes:

@@ -27,6 +27,7 @@ class Outgoing:
     """Where a call's messages go. asks: the client takes them as a stream, so that a question would reach it."""
 
     __slots__ = ("_calls", "_clock", "_live", "_stream", "asks")
+    shared = True
 
     def __init__(self, live: Live, stream: Stream, clock: Clock, asks: bool, calls: Calls) -> None:
         self._live, self._stream, self._clock, self.asks, self._calls = live, stream, clock, asks, calls

@@ -46,7 +46,10 @@ STATUS: Final = {METHOD_NOT_FOUND: 404, -32603: 500}
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """A request that is sound. capabilities: the client's, for this request alone. log_level: None for no logs."""
+    """A request that is sound. capabilities: the client's, for this request alone. log_level: None for no logs.
+
+    shared: it came over HTTP, where the process serves several clients.
+    """
 
     id: RequestId
     method: str
@@ -54,6 +57,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     capabilities: dict[str, Any]
     log_level: str | None
     progress_token: str | int | None
+    shared: bool = True
 
     def extends(self, extension: str) -> bool:
         """Whether the client speaks an extension."""
@@ -111,6 +115,7 @@ def checked(
         capabilities=meta.capabilities,
         log_level=None if meta.log_level is UNSET else meta.log_level,
         progress_token=None if isinstance(meta.progress_token, UnsetType) else meta.progress_token,
+        shared=headers is not None,
     )
 
 

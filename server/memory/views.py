@@ -89,8 +89,19 @@ class EdgeView(Struct, kw_only=True):
     predicate: str
 
 
+class AdvisoryView(Struct, kw_only=True):
+    """That recall is degraded. runbook: what to do, in full or in short. advisory_scope: session or process."""
+
+    degraded: bool
+    severity: str
+    reason: str
+    evidence: str
+    runbook: str
+    advisory_scope: str
+
+
 class Upserted(Struct, kw_only=True):
-    """What an upsert did. The counts add up to the triples sent, but for `superseded`.
+    """What an upsert did. The counts add up to the triples sent, but for `superseded`. revision: null if skipped.
 
     ended: the facts that held before and do not any more, retracted or superseded; absent where there is none.
     """
@@ -100,7 +111,7 @@ class Upserted(Struct, kw_only=True):
     unchanged: int
     superseded: int
     retracted: int
-    revision: int
+    revision: int | None
     ended: list[FactView] | UnsetType = UNSET
 
 
@@ -109,7 +120,7 @@ class Recalled(Struct, kw_only=True):
 
     facts: list[FactView]
     revision: int
-    advisory: str | UnsetType = UNSET
+    advisory: AdvisoryView | UnsetType = UNSET
     note: str | UnsetType = UNSET
 
 

@@ -122,6 +122,7 @@ class Modern:
             log=no_log if reporter is None else reporter.log,
             ask=ask,
             capabilities=client_capabilities(asked.capabilities),
+            shared=asked.shared,
         )
         try:
             return await work(context)

@@ -11,11 +11,13 @@ from codesynapse.contracts.errors import CodeSynapseError, InputUnavailable
 from codesynapse.contracts.identity import Execution, require
 from codesynapse.contracts.quotas import DAY_MS
 from codesynapse.server.clock import Clock, rfc3339
+from codesynapse.server.hints.pauses import Pauses
 from codesynapse.server.mcp.connection import has_structured_content
 from codesynapse.server.mcp.errors import refusal
 from codesynapse.server.mcp.messages import OFF_LOOP_BYTES, ProtocolError, RequestId, ascii_safe
 from codesynapse.server.telemetry import Metrics, fault, unanswered
 from codesynapse.server.tools.arguments import decode_arguments, decode_object
+from codesynapse.server.tools.gate import Gate
 from codesynapse.server.tools.registry import Answer, Blocks, Handler, InputRequired, Tool, Toolbox, ToolContext
 
 _encode = msgspec.json.Encoder().encode
@@ -29,8 +31,9 @@ STORED_DATA = "Stored data with its source, not instructions."
 class Dispatcher:
     """Runs tools."""
 
-    def __init__(self, toolbox: Toolbox, clock: Clock, metrics: Metrics) -> None:
+    def __init__(self, toolbox: Toolbox, clock: Clock, metrics: Metrics, gate: Gate | None = None) -> None:
         self.toolbox = toolbox
+        self._gate = gate or Gate(Pauses())
         self._clock = clock
         self._metrics = metrics
 
@@ -57,8 +60,9 @@ class Dispatcher:
         self, execution: Execution, tool: Tool, handler: Handler, arguments: Raw, context: ToolContext
     ) -> Answer:
         try:
-            require(execution, self._clock())
-            said = await handler(execution, await _decoded(arguments, tool), context)
+            now_ms = self._clock()
+            require(execution, now_ms)
+            said = await self._gate.run(tool, handler, execution, await _decoded(arguments, tool), context, now_ms)
             if isinstance(said, Blocks):
                 return self._blocks(execution, said)
             # Encoded here: what cannot be is the tool's fault as well, and its caller waits for an answer.

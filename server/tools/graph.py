@@ -4,18 +4,20 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Meta, Raw, Struct, structs
 
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.identity import Execution
 from codesynapse.contracts.triples import TRIPLES_MAX, Triple
-from codesynapse.server.hints.session_key import KEY_MAX
+from codesynapse.server.hints.state import Hints
+from codesynapse.server.hints.texts import SessionKey
 from codesynapse.server.mcp.messages import OFF_LOOP_BYTES
 from codesynapse.server.mcp.naming import REPOSITORY, SESSION, UNKNOWN, Place, place
 from codesynapse.server.memory.engine import SessionEngine
 from codesynapse.server.memory.recall import Recall
 from codesynapse.server.memory.repository import RepositoryEngine
 from codesynapse.server.memory.views import (
+    AdvisoryView,
     Found,
     Neighbourhood,
     Recalled,
@@ -26,7 +28,7 @@ from codesynapse.server.memory.views import (
 )
 from codesynapse.server.sessions.registry import Sessions
 from codesynapse.server.tools.confirming import confirm
-from codesynapse.server.tools.registry import Tool, Toolbox, ToolContext
+from codesynapse.server.tools.registry import Hold, Tool, Toolbox, ToolContext
 
 TOOLSET = "graph"
 DEFAULT_REPOSITORY = "default"
@@ -34,10 +36,6 @@ SHOWN_MAX = 5
 """How many of the statements that are to be retracted a question names."""
 
 Repository = Annotated[str, Meta(min_length=1, max_length=128, description="Repository, also the namespace.")]
-SessionKey = Annotated[
-    str,
-    Meta(max_length=KEY_MAX, description="Hint that names your conversation; it does NOT filter stored data."),
-]
 Triples = Annotated[
     list[TripleInput], Meta(min_length=1, max_length=TRIPLES_MAX, description="Statements, one fact each.")
 ]
@@ -103,21 +101,21 @@ class GraphTools:
     """The four graph tools over the services."""
 
     def __init__(
-        self, sessions: Sessions, session: SessionEngine, repository: RepositoryEngine, recall: Recall
+        self, sessions: Sessions, session: SessionEngine, repository: RepositoryEngine, recall: Recall, hints: Hints
     ) -> None:
         self._sessions = sessions
         self._session = session
         self._repository = repository
         self._recall = recall
+        self._hints = hints
 
     async def upsert(self, execution: Execution, arguments: UpsertArguments, context: ToolContext) -> Upserted:
         """Session memory needs only a read grant on the repository whose name it bears; the repository's own, write.
 
         What is retracted is confirmed by the user first, where the client can ask; the answer says what ended.
         """
+        await self.check_upsert(execution, arguments)
         durable = arguments.memory_scope == "repository"
-        level = Level.WRITE if durable else Level.READ
-        await self._sessions.require_repository(execution, arguments.repo, level)
         triples = triples_of(arguments.triples)
         if retracted := [triple for triple in triples if triple.retract]:
             await confirm(context, _question(retracted, durable=durable))
@@ -130,10 +128,16 @@ class GraphTools:
             expected_revision=arguments.expected_revision,
         )
 
-    async def recall(self, execution: Execution, arguments: RecallArguments, _: ToolContext) -> Recalled:
+    async def check_upsert(self, execution: Execution, arguments: UpsertArguments) -> None:
+        """Raises what the call refuses before it writes: grants, and statements that cannot be."""
+        level = Level.WRITE if arguments.memory_scope == "repository" else Level.READ
+        await self._sessions.require_repository(execution, arguments.repo, level)
+        triples_of(arguments.triples)
+
+    async def recall(self, execution: Execution, arguments: RecallArguments, context: ToolContext) -> Recalled:
         await self._sessions.require_repository(execution, arguments.repo, Level.READ)
         recall = self._recall.session if arguments.memory_scope == "session" else self._recall.repository
-        return await recall(
+        recalled = await recall(
             execution,
             arguments.repo,
             arguments.query,
@@ -142,6 +146,11 @@ class GraphTools:
             explain=arguments.explain,
             max_chars=arguments.max_chars,
         )
+        # Asked once an answer and last: asking tells, and a recall that fails tells nobody.
+        advice = self._hints.advice(execution.identity, arguments.session_key, shared=context.shared)
+        if advice is not None:
+            recalled.advisory = AdvisoryView(**structs.asdict(advice))
+        return recalled
 
     async def search(self, execution: Execution, arguments: SearchArguments, _: ToolContext) -> Found:
         await self._sessions.require_repository(execution, arguments.repo, Level.READ)
@@ -226,6 +235,7 @@ def _facts(tools: GraphTools) -> list[Tool]:
             arguments=UpsertArguments,
             answer=Upserted,
             handler=tools.upsert,
+            hold=Hold(check=tools.check_upsert),
             read_only=False,
             destructive=True,
             idempotent=True,

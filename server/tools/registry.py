@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 
 from codesynapse.contracts.errors import InputUnavailable
 from codesynapse.contracts.identity import Execution
+from codesynapse.server.hints.gated import fault_of
 from codesynapse.server.mcp.capabilities import AskMethod, lacking, required_of
 from codesynapse.server.mcp.catalog import Catalog, ListKind
 from codesynapse.server.mcp.naming import Place
@@ -58,6 +59,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     the client can be asked only by an answer, the tool runs again from its beginning.
     close_stream(): let the client's connection go before the answer; it polls for it (SEP-1699).
     capabilities: what the client declared, as far as it matters here.
+    shared: whether the process serves several clients, as over HTTP; over stdio the process is the session.
     """
 
     progress: Progress
@@ -65,6 +67,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     ask: Ask = cannot_ask
     close_stream: Callable[[], None] = keep_stream
     capabilities: Mapping[str, Any] = {}
+    shared: bool = True
 
     def can_ask(self, method: AskMethod, params: Mapping[str, Any] | None = None) -> bool:
         """Whether the client declared what such a request needs. params: as in the request, such as its mode."""
@@ -88,15 +91,31 @@ class Handler(Protocol):
     def __call__(self, execution: Execution, arguments: Any, context: ToolContext, /) -> Awaitable[Any]: ...
 
 
+def nothing_kept(_: Any) -> Mapping[str, object]:
+    """A skipped call knows nothing of its answer."""
+    return {}
+
+
+class Hold(Struct, frozen=True, kw_only=True):
+    """What a tool does while a pause skips its calls.
+
+    check(execution, arguments): raises whatever the call itself would refuse, since a pause hides no error (decision
+    7): grants, and what the arguments mean. kept(arguments): members of the skipped answer that are known all the same.
+    """
+
+    check: Callable[[Execution, Any], Awaitable[None]]
+    kept: Callable[[Any], Mapping[str, object]] = nothing_kept
+
+
 class Tool(Struct, frozen=True, kw_only=True):
     """One tool. arguments, answer: structs, from which the schemas follow. description: what a model reads.
 
     input_schema: stands in the list as it is, instead of one of `arguments`; the handler then gets the arguments as
     a dict, and checks them itself. answer: None where the handler returns `Blocks`. task_support: whether a client
-    may, or must, run it as a task. prepare: what comes before such a task, while its caller waits, and may question or
-    refuse the call; its answer is dropped, and the handler hears what the client said when it asks the same. writes:
-    where a call with these raw params of `tools/call` commits, from where its result can be read back; None where no
-    result is kept.
+    may, or must, run it as a task. hold: for the tools that a pause skips (`hints.gated`). prepare: what comes before
+    such a task, while its caller waits, and may question or refuse the call; its answer is dropped, and the handler
+    hears what the client said when it asks the same. writes: where a call with these raw params of `tools/call`
+    commits, from where its result can be read back; None where no result is kept.
     """
 
     name: str
@@ -111,8 +130,14 @@ class Tool(Struct, frozen=True, kw_only=True):
     idempotent: bool = False
     input_schema: dict[str, Any] | None = None
     task_support: Literal["forbidden", "optional", "required"] = "forbidden"
+    hold: Hold | None = None
     prepare: Handler | None = None
     writes: Callable[[Raw], Place] | None = None
+
+    @property
+    def keyed(self) -> bool:
+        """Whether its calls may declare a session key."""
+        return self.arguments is not None and "session_key" in self.arguments.__struct_fields__
 
 
 class Toolbox:
@@ -124,7 +149,16 @@ class Toolbox:
         self._listeners: list[Callable[[ListKind], None]] = []
 
     def register(self, tool: Tool) -> None:
-        """Add a tool. Raises ValueError for a name that is taken, or where it has no schema of its arguments."""
+        """Add a tool.
+
+        Raises ValueError for a name that is taken, where it has no schema of its arguments, and for one of the
+        product's own that the table of writes does not know (`hints.gated`).
+        """
+        wrong = fault_of(
+            tool.name, tool.toolset, read_only=tool.read_only, keyed=tool.keyed, holds=tool.hold is not None
+        )
+        if wrong is not None:
+            raise ValueError(f"the tool {tool.name}: {wrong}")
         self.catalog.add(listed(tool), toolset=tool.toolset)
         self._tools[tool.name] = tool
 

@@ -1,7 +1,8 @@
 """Work that is done again and again beside the requests."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 from codesynapse.server.telemetry import fault
 
@@ -14,3 +15,14 @@ async def every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
             await work()
         except Exception as error:  # The edge of a task: without the loop, no ended access would close its streams.
             fault("loop_failed", error)
+
+
+@asynccontextmanager
+async def repeating(seconds: float, work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Do some work again and again as long as the block lasts."""
+    task = asyncio.create_task(every(seconds, work))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])

@@ -1,5 +1,6 @@
 """Cleaning up behind revoked and expired sessions, in bounded batches. Access ended before; only their copies go."""
 
+from codesynapse.contracts.agent_port import AgentMemory
 from codesynapse.contracts.errors import Unavailable
 from codesynapse.contracts.ports import Accounts, SessionMemory, VectorIndex
 from codesynapse.server.clock import Clock
@@ -19,17 +20,19 @@ class Retention:
         vectors: VectorIndex | None,
         sessions: Sessions,
         clock: Clock,
+        agents: AgentMemory | None = None,
     ) -> None:
         self._accounts = accounts
         self._memory = memory
         self._vectors = vectors
         self._sessions = sessions
         self._clock = clock
+        self._agents = agents
 
     async def run(self) -> int:
-        """Remove the content of expired scopes and of sessions whose cleanup is still owed; how many were cleaned."""
+        """Remove what expired scopes and sessions with an owed cleanup hold, and old idempotency keys; how many."""
         try:
-            return await self._expired() + await self._owed()
+            return await self._expired() + await self._owed() + await self._old_keys()
         except Unavailable as error:
             fault("retention_failed", error)  # The next round tries again.
             return 0
@@ -49,3 +52,12 @@ class Retention:
         for identity in await self._accounts.cleanups_owed(limit=BATCH):
             cleaned += await self._sessions.clean(identity.tenant_id, identity.session_id)
         return cleaned
+
+    async def _old_keys(self) -> int:
+        removed = 0
+        while self._agents is not None:
+            swept = await self._agents.sweep(now_ms=self._clock(), limit=BATCH)
+            removed += swept
+            if swept < BATCH:
+                break
+        return removed

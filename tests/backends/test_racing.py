@@ -17,7 +17,7 @@ from codesynapse.contracts.ports import SessionMemory
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.contracts.requirements import requirement
 from codesynapse.contracts.suite.worlds import Chat, new_scope, unique
-from codesynapse.server.app import backend_of
+from codesynapse.server.services import backend_of
 from tests.backends.racing import SHARED, Told, session_of
 from tests.integration.cutting import FULL
 from tests.servers.running import Record

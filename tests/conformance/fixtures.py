@@ -5,7 +5,7 @@ The names, texts and schemas are the suite's own; no part of the product knows o
 
 from __future__ import annotations
 
-from codesynapse.server.app import Services
+from codesynapse.server.services import Services
 from tests.conformance.fixtures_asking import asking_prompts, asking_tools
 from tests.conformance.fixtures_content import prompts, resources, tools
 from tests.conformance.fixtures_tasks import task_tools

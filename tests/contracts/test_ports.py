@@ -8,9 +8,10 @@ import typing
 import pytest
 
 from codesynapse.contracts import ports
+from codesynapse.contracts.agent_port import AgentMemory
 from codesynapse.contracts.ports import Backend, Features
 
-PORTS = [ports.SessionMemory, ports.RepositoryGraph, ports.VectorIndex, ports.Accounts, ports.Portable]
+PORTS = [ports.SessionMemory, ports.RepositoryGraph, ports.VectorIndex, ports.Accounts, ports.Portable, AgentMemory]
 METHODS = [
     pytest.param(method, id=f"{port.__name__}.{name}")
     for port in PORTS

@@ -22,6 +22,11 @@ def test_the_defaults_are_the_numbers_of_seed_0() -> None:
         tenant_facts_max=65_536,
         repository_facts_max=50_000,
         repository_entities_max=50_000,
+        agent_memories_max=100_000,
+        agent_episodes_max=20_000,
+        agent_keys_max=100_000,
+        agents_max=1_000,
+        agent_tasks_max=1_000,
     )
 
 

@@ -19,9 +19,10 @@ from uuid import uuid4
 import aiohttp
 
 from codesynapse.contracts.accounts import Level
-from codesynapse.server.app import Server, Services, running
+from codesynapse.server.app import Server, running
 from codesynapse.server.cli.first import issue_key
 from codesynapse.server.clock import Clock, ManualClock
+from codesynapse.server.services import Services
 from codesynapse.server.settings import load
 
 START_MS = 1_800_000_000_000

@@ -11,9 +11,9 @@ from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.memory import Entity, EntityId, Fact, Scope
 from codesynapse.contracts.repository import RepositoryScope
 from codesynapse.contracts.triples import Triple
-from codesynapse.server.app import Ports, open_ports
 from codesynapse.server.cli.first import issue_key
 from codesynapse.server.clock import system_clock
+from codesynapse.server.services import Ports, open_ports
 from codesynapse.server.settings import load
 from tests.integration.harness import Process, fresh
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import aiohttp
 
-from codesynapse.server.app import Server, compose, listening, open_ports
+from codesynapse.server.app import Server, listening
 from codesynapse.server.clock import ManualClock
+from codesynapse.server.services import compose, open_ports
 from codesynapse.server.settings import load
 from tests.integration.harness import START_MS, Product
 

@@ -10,7 +10,7 @@ from msgspec import structs
 from codesynapse.contracts.identity import Execution, Millis
 from codesynapse.contracts.memory import Scope, Snapshot
 from codesynapse.contracts.requirements import requirement
-from codesynapse.server.app import open_ports
+from codesynapse.server.services import open_ports
 from codesynapse.server.settings import Settings
 from codesynapse.server.tools.registry import ToolContext
 from tests.integration.cutting import FULL, Cut, CuttingProxy, Heard, cutting_proxy, dice, exchange, request_bytes

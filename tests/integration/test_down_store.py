@@ -6,7 +6,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from codesynapse.server.app import backend_of, running
+from codesynapse.server.app import running
+from codesynapse.server.services import backend_of
 from codesynapse.server.settings import SettingsError, load
 from tests.servers.own import OwnServer
 

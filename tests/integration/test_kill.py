@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from codesynapse.contracts.requirements import requirement
-from codesynapse.server.app import backend_of
+from codesynapse.server.services import backend_of
 from tests.integration.cutting import FULL, dice
 from tests.integration.harness import Process, Transport, command, fresh, process, start
 from tests.integration.load import Call, Writer, move_out, opened

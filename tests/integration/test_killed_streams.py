@@ -14,8 +14,8 @@ import aiohttp
 from codesynapse.contracts.memory import Scope
 from codesynapse.contracts.repository import RepositoryScope
 from codesynapse.contracts.requirements import requirement
-from codesynapse.server.app import open_ports
 from codesynapse.server.clock import system_clock
+from codesynapse.server.services import open_ports
 from codesynapse.server.settings import load
 from tests.integration.cutting import FULL, dice
 from tests.integration.harness import Process, Transport, environment, fresh, start

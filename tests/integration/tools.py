@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from codesynapse.contracts.identity import Execution
 from codesynapse.contracts.triples import Triple
-from codesynapse.server.app import Services
 from codesynapse.server.mcp.connection import LOG_LEVELS
+from codesynapse.server.services import Services
 from codesynapse.server.tools.registry import Tool, ToolContext
 from tests.integration.harness import Product, Transport
 

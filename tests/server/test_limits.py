@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from codesynapse.server.app import limits_of
 from codesynapse.server.limits import Limits
+from codesynapse.server.services import limits_of
 from codesynapse.server.settings import SettingsError, load
 
 # product.md, "All settings …": the numbers, written down a second time.

@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from codesynapse.backends import open_backend
+from codesynapse.backends.embedders import open_embedder
 from codesynapse.contracts.accounts import Caller, KeyRecord, Level, key_hash, new_key
 from codesynapse.contracts.identity import Cancellation, Execution
 from codesynapse.contracts.triples import Triple
-from codesynapse.server.app import Ports
 from codesynapse.server.clock import ManualClock
+from codesynapse.server.hints.state import Hints
 from codesynapse.server.memory.engine import SessionEngine
+from codesynapse.server.memory.models import Models
 from codesynapse.server.memory.recall import Recall
 from codesynapse.server.memory.repository import RepositoryEngine
+from codesynapse.server.services import Ports
 from codesynapse.server.sessions.registry import Sessions, execution_of
 
 START_MS = 1_800_000_000_000
@@ -32,6 +35,8 @@ class World:
     engine: SessionEngine
     repository: RepositoryEngine
     recall: Recall
+    hints: Hints
+    models: Models
     keys: dict[str, str] = field(default_factory=dict)
 
     async def user(self, subject: str, *, tenant: str = TENANT, level: Level | None = Level.ADMIN) -> Caller:
@@ -70,6 +75,7 @@ async def world() -> AsyncIterator[World]:
             session_memory=backend.session_memory,
             repository=backend.repository,
             vectors=backend.vectors,
+            agents=backend.agents,
         )
         await ports.accounts.create_organization(TENANT, now_ms=clock())
         await ports.accounts.create_repository(TENANT, REPO, now_ms=clock())
@@ -77,7 +83,17 @@ async def world() -> AsyncIterator[World]:
         engine = SessionEngine(ports.session_memory, clock)
         repository = RepositoryEngine(ports.repository, clock, sessions.recheck_writing)
         recall = Recall(engine, repository, clock)
-        yield World(ports=ports, clock=clock, sessions=sessions, engine=engine, repository=repository, recall=recall)
+        hints = Hints(embedder=True)
+        yield World(
+            ports=ports,
+            clock=clock,
+            sessions=sessions,
+            engine=engine,
+            repository=repository,
+            recall=recall,
+            hints=hints,
+            models=Models(open_embedder("hashing"), hints, clock, 10_000),
+        )
 
 
 def triple(subject: str, predicate: str, object_: str, **more: Any) -> Triple:

@@ -7,16 +7,30 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from msgspec import structs
 
 from codesynapse.backends.memory.accounts import DictAccounts
+from codesynapse.backends.memory.agents import DictAgents
 from codesynapse.backends.memory.graph import DictSessionMemory
 from codesynapse.backends.memory.repository import DictRepositoryGraph
 from codesynapse.backends.memory.vectors import DictVectorIndex, Shelf
 from codesynapse.contracts.accounts import Caller, Registration
+from codesynapse.contracts.agent_recall import Candidates, Question
+from codesynapse.contracts.agent_work import Changed, Kept, Once, Verdict
+from codesynapse.contracts.agents import (
+    AgentScope,
+    Episode,
+    Kind,
+    Memory,
+    NewMemory,
+    Reach,
+    Sight,
+    Tuning,
+    memory_of,
+)
 from codesynapse.contracts.commit import Stored, check_commit
 from codesynapse.contracts.errors import BindingConflict, Unavailable
 from codesynapse.contracts.identity import Millis
@@ -136,14 +150,115 @@ class ClaimedIdentity(DictAccounts):
             return await super().register(caller, session_id, now_ms=now_ms)
 
 
+class DuplicateRace(DictAgents):
+    """Looks for an equal memory before its transaction begins, and trusts what it saw."""
+
+    async def store(self, scope: AgentScope, memory: NewMemory, *, once: Once | None, now_ms: Millis) -> Kept:
+        kept = await super().store(scope, memory, once=once, now_ms=now_ms) if once else None
+        if kept is not None:
+            return kept
+        tenant = self._tenant(scope.tenant_id)
+        agent = tenant.writable(scope)
+        seen = agent.duplicate(memory)
+        await asyncio.sleep(0)  # others store meanwhile
+        if seen is not None or len(agent.memories) >= tenant.quotas.agent_memories_max:
+            return await super().store(scope, memory, once=once, now_ms=now_ms)
+        new = memory_of(memory, id=tenant.new_id(), agent_id=agent.agent_id, now_ms=now_ms)
+        agent.add(new)
+        return Kept(id=new.id, created=True)
+
+
+class LockBetween(DictAgents):
+    """Looks at the lock, and writes a moment later, whatever was locked meanwhile."""
+
+    async def update(
+        self,
+        sight: Sight,
+        *,
+        memory_id: int,
+        content: str,
+        terms: Sequence[str],
+        read_revision: int | None,
+        now_ms: Millis,
+    ) -> Changed:
+        found = self._memory(sight, memory_id)
+        if found is None or found[1].locked or read_revision is not None:
+            return await super().update(
+                sight,
+                memory_id=memory_id,
+                content=content,
+                terms=terms,
+                read_revision=read_revision,
+                now_ms=now_ms,
+            )
+        agent, memory = found
+        holder = agent.of_content(memory.bucket, content)
+        if content == memory.content or holder is not None:
+            return Changed(
+                verdict=Verdict.DONE if content == memory.content else Verdict.DUPLICATE,
+                holder=None if holder is None or content == memory.content else holder.id,
+            )
+        await asyncio.sleep(0)  # somebody locks it meanwhile
+        agent.add(
+            structs.replace(memory, content=content, terms=tuple(terms), revision=memory.revision + 1, locked=False)
+        )
+        return Changed(verdict=Verdict.DONE)
+
+
+class AxisLeak(DictAgents):
+    """Takes the empty project for an omitted one, so that the shared pool shows everybody's."""
+
+    async def memories(self, sight: Sight, *, reach: Reach, source_id: str, limit: int) -> list[Memory]:
+        return await super().memories(sight, reach=_leaking(reach), source_id=source_id, limit=limit)
+
+    async def candidates(self, scope: AgentScope, question: Question) -> Candidates:
+        return await super().candidates(scope, structs.replace(question, reach=_leaking(question.reach)))
+
+
+def _leaking(reach: Reach) -> Reach:
+    return structs.replace(reach, project_id=reach.project_id or None)
+
+
+class TenantLeak(DictAgents):
+    """Serves a record by its number, whichever tenant it is of."""
+
+    async def contents(self, scope: AgentScope, refs: Sequence[tuple[Kind, int]]) -> list[Memory | Episode]:
+        own = await super().contents(scope, refs)
+        known = {each.id for each in own}
+        for tenant in self.tenants.values():
+            for agent in tenant.agents.values():
+                held = {**agent.memories, **agent.episodes}
+                foreign = [held[number] for _, number in refs if number in held and number not in known]
+                own += [each for each in foreign if tenant is not self._tenant(scope.tenant_id)]
+        return own
+
+
+class LostTuning(DictAgents):
+    """Lets whoever writes a tuning last win, whatever they had read."""
+
+    async def set_tuning(self, scope: AgentScope, tuning: Tuning, *, now_ms: Millis) -> Tuning:
+        current = (await super().tuning(scope)).revision
+        return await super().set_tuning(scope, structs.replace(tuning, revision=current), now_ms=now_ms)
+
+
+class OpenDoor(DictAgents):
+    """Lets every member of a tenant write to every agent of it."""
+
+    async def store(self, scope: AgentScope, memory: NewMemory, *, once: Once | None, now_ms: Millis) -> Kept:
+        agent = self._tenant(scope.tenant_id).agents.get(scope.agent_id)
+        owner = scope if agent is None else structs.replace(scope, subject_id=next(iter(agent.grants)))
+        return await super().store(owner, memory, once=once, now_ms=now_ms)
+
+
 def store(
     memory: Callable[[Shelf], DictSessionMemory] = DictSessionMemory,
     vectors: type[DictVectorIndex] = DictVectorIndex,
     accounts: type[DictAccounts] = DictAccounts,
+    agents: type[DictAgents] = DictAgents,
 ) -> Opener:
     """A store of these parts."""
 
-    @opens(Features(session_memory=True, repository=True, vectors=True, accounts=True))
+    @opens(Features(session_memory=True, repository=True, vectors=True, accounts=True, agents=True))
     @asynccontextmanager
     async def open_store(options: Mapping[str, str]) -> AsyncIterator[Backend]:
         only(options)
@@ -154,6 +269,7 @@ def store(
             repository=DictRepositoryGraph(),
             vectors=vectors(shelf, takes=sessions.takes_vectors),
             accounts=accounts(),
+            agents=agents(),
         )
 
     return open_store
@@ -209,3 +325,9 @@ open_reopened = store(Reopened)
 open_replayed_as_new = store(ReplayedAsNew)
 open_foreign_hits = store(vectors=ForeignHits)
 open_claimed_identity = store(accounts=ClaimedIdentity)
+open_duplicate_race = store(agents=DuplicateRace)
+open_lock_between = store(agents=LockBetween)
+open_axis_leak = store(agents=AxisLeak)
+open_tenant_leak = store(agents=TenantLeak)
+open_lost_tuning = store(agents=LostTuning)
+open_open_door = store(agents=OpenDoor)

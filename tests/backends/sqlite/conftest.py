@@ -7,13 +7,20 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.connection import connect as connect_file
 from codesynapse.backends.sqlite.lane import Lane, reading, writing
+from codesynapse.contracts.agent_work import Once
 from codesynapse.contracts.errors import NotFound
+from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.ports import Backend
+
+if TYPE_CHECKING:
+    from codesynapse.contracts.suite.keepers import Keeper
 
 Connect = Callable[[], sqlite3.Connection]
 
@@ -111,3 +118,17 @@ class Held:
     async def __aexit__(self, *exc: object) -> None:
         self._gate.set()
         await self.task
+
+
+@pytest.fixture
+async def keeper(sqlite_store: Backend) -> Keeper:
+    """A keeper with two memories, an episode with a key, and a task."""
+    # Late: a suite that is imported before the plugin is configured would keep its asserts as they are.
+    from codesynapse.contracts.suite.keepers import new_keeper
+
+    assert sqlite_store.agents is not None
+    keeper = new_keeper(sqlite_store.agents)
+    await keeper.keep("tea", "green tea")
+    await keeper.archive("tea was had", once=Once(key="k", digest="d"))
+    await keeper.agents.enqueue(keeper.scope, "archive", "{}", once=None, now_ms=Millis(1))
+    return keeper

@@ -10,6 +10,9 @@ import pytest
 
 from codesynapse.backends.sqlite import open_sqlite
 from codesynapse.contracts.accounts import Action, AuditRecord
+from codesynapse.contracts.agents import AgentScope, NewMemory
+from codesynapse.contracts.errors import QuotaExceeded
+from codesynapse.contracts.identity import Millis
 from tests.integration.harness import Process, Transport, command, process
 from tests.server.cli.conftest import CommandLine
 
@@ -22,6 +25,21 @@ async def audited(home: Path) -> list[AuditRecord]:
     async with open_sqlite({"path": str(home / "codesynapse.sqlite3")}) as backend:
         assert backend.accounts is not None
         return await backend.accounts.audit(after=0, limit=500)
+
+
+async def stored(home: Path, tenant_id: str, count: int) -> list[str | None]:
+    """What becomes of so many memories: "stored", or the cap that refused it."""
+    scope = AgentScope(tenant_id=tenant_id, subject_id="ana", agent_id="a")
+    async with open_sqlite({"path": str(home / "codesynapse.sqlite3")}) as backend:
+        assert backend.agents is not None
+        became: list[str | None] = []
+        for number in range(count):
+            try:
+                await backend.agents.store(scope, NewMemory(content=f"{number}"), once=None, now_ms=Millis(1))
+                became.append("stored")
+            except QuotaExceeded as refusal:
+                became.append(refusal.field)
+        return became
 
 
 REFUSED = [
@@ -147,6 +165,11 @@ def test_quotas_are_shown_with_their_defaults_and_as_they_were_set(furnished: Co
     assert after == {**before, "namespace_facts_max": 3, "session_facts_max": 5}
     assert furnished.rows("org", "quotas", "acme") == [after]
     assert furnished.rows("org", "quotas", "home") == [before]
+
+
+def test_a_cap_of_agents_holds_in_their_store(furnished: CommandLine) -> None:
+    furnished.ok("org", "quotas", "acme", "--set", "agent_memories_max=1")
+    assert asyncio.run(stored(furnished.home, "acme", 2)) == ["stored", "agent_memories"]
 
 
 def test_a_refused_cap_leaves_the_others_as_they_were(furnished: CommandLine) -> None:

@@ -40,7 +40,7 @@ async def test_a_report_of_the_whole_suite_is_written_where_it_was_asked_for(tmp
         each for each, count in backend.counts.items() if not count
     }
     assert {"durable"} == {each for row in backend.rows for test in row.tests for each in test.lacks}
-    assert {each.feature for each in backend.undeclared} == {"agents", "durable"}
+    assert {each.feature for each in backend.undeclared} == {"durable"}
     # Every case that pytest counts is in one test of the report.
     tests = {test.test: test.cases for row in backend.rows for test in row.tests}
     assert out.splitlines()[-1].startswith(f"{sum(tests.values())} passed")

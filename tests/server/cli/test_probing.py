@@ -17,8 +17,8 @@ from codesynapse.backends.hugegraph import schema as hugegraph_schema
 from codesynapse.backends.neo4j import schema as neo4j_schema
 from codesynapse.contracts.errors import StoreBusy, StoreFault, Unavailable
 from codesynapse.contracts.ports import StoreStatus
-from codesynapse.server.app import backend_of, open_ports
 from codesynapse.server.cli.probing import SILENT, WAIT_S, check_graph, graph_advice
+from codesynapse.server.services import backend_of, open_ports
 from codesynapse.server.settings import Settings
 from tests.server.cli.conftest import CommandLine
 from tests.servers.running import Record

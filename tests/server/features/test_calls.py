@@ -40,6 +40,7 @@ class Heard:
     silences: int = 0
     closed: int = 0
     asks: bool = True
+    shared: bool = True
     subscriptions: Subscriptions = field(init=False)
 
     def notify(self, payload: bytes) -> None:

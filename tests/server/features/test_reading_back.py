@@ -30,7 +30,7 @@ async def here() -> AsyncIterator[World]:
 
 def read_back(here: World) -> ReadBack:
     toolbox = Toolbox()
-    register_graph_tools(toolbox, GraphTools(here.sessions, here.engine, here.repository, here.recall))
+    register_graph_tools(toolbox, GraphTools(here.sessions, here.engine, here.repository, here.recall, here.hints))
     return ReadBack(toolbox, here.ports.accounts, here.engine, here.repository, here.clock)
 
 

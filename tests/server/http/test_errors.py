@@ -15,20 +15,23 @@ EXPECTED = {
     403: [
         *("Suspended", "MembershipWithdrawn", "ExecutionMissing", "ExecutionExpired", "SessionNotRegistered"),
         *("SessionExpired", "SessionRevoked", "RebindRefused", "OriginRefused", "HostRefused"),
-        *("RepositoryForbidden", "GrantInsufficient"),
+        *("RepositoryForbidden", "GrantInsufficient", "AgentForbidden"),
     ],
     404: ["TransportUnknown", "SessionUnknown", "NotFound"],
     409: [
         *("ExecutionCancelled", "BindingConflict", "RetainedCapacity", "NamespaceClosed", "RevisionConflict"),
-        *("ExpiryChanged", "AlreadyExists", "NotConfirmed"),
+        *("ExpiryChanged", "AlreadyExists", "NotConfirmed", "IdempotencyConflict"),
     ],
     413: ["BodyTooLarge"],
     422: [
+        "ImportRefused",
         *("Invalid", "QuotaExceeded", "SnapshotTooLarge", "SnapshotInvalid", "InputUnavailable", "InputUnanswered"),
     ],
-    429: ["ActiveCapacity", "TooManyCalls", "TooManyTransports"],
+    429: ["ActiveCapacity", "TooManyPauses", "TooManyCalls", "TooManyTransports"],
     501: ["Unsupported"],
-    503: ["ServerFull", "BodiesFull", "EventsFull", "StoreBusy", "StoreFault"],
+    503: [
+        *("ServerFull", "BodiesFull", "EventsFull", "StoreBusy", "StoreFault", "EmbedderDown", "EmbedderMisconfigured"),
+    ],
 }
 
 

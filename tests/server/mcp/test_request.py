@@ -58,6 +58,12 @@ def test_a_sound_request_tells_what_its_handler_needs():
     assert (plain.log_level, plain.progress_token, plain.capabilities) == (None, None, {})
 
 
+def test_only_what_came_without_headers_came_from_the_one_client_of_a_process():
+    request = Request(RequestId(b"7"), "tools/list", Raw(json.dumps({"_meta": META}).encode()))
+    assert not checked(request, None, methods=METHODS, declared=lambda _: {}).shared
+    assert asked("tools/list").shared
+
+
 @pytest.mark.parametrize(
     "meta",
     [

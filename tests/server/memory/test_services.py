@@ -37,6 +37,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "RepositoryEngine.neighbourhood": {"repository": REPO, "names": ["a"], "depth": 1, "limit": 1},
     "Recall.session": {"ns": REPO, "query": "a", "limit": 1},
     "Recall.repository": {"repository": REPO, "query": "a", "limit": 1},
+    "Models.embed": {"texts": ["a"]},
     "Recall.read": {"ns": REPO, "query": None, "limit": 1},
 }
 # Not a service: it holds a place in line and touches no memory.
@@ -66,7 +67,8 @@ async def here() -> AsyncIterator[World]:
 
 def bound(here: World, name: str) -> Callable[..., Any]:
     owner, method = name.split(".")
-    service = {"SessionEngine": here.engine, "RepositoryEngine": here.repository, "Recall": here.recall}[owner]
+    services = (here.engine, here.repository, here.recall, here.models)
+    (service,) = [each for each in services if type(each).__name__ == owner]
     found: Callable[..., Any] = getattr(service, method)
     return found
 

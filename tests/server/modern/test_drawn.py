@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from mcp_types.methods import validate_server_result
 
 from codesynapse.contracts.identity import Execution
-from codesynapse.server.app import Services, compose
 from codesynapse.server.mcp.connection import LOG_LEVELS
 from codesynapse.server.mcp.messages import ProtocolError, Request, parse
 from codesynapse.server.mcp.request import status_of_code
 from codesynapse.server.mcp.result import error_of
 from codesynapse.server.modern.service import METHODS
+from codesynapse.server.services import Services, compose
 from codesynapse.server.settings import Settings
 from tests.integration.stateless import KEY, LATEST
 from tests.server.world import world

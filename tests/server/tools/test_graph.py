@@ -43,7 +43,7 @@ async def here() -> AsyncIterator[World]:
 
 def toolbox(here: World) -> Toolbox:
     made = Toolbox()
-    register_graph_tools(made, GraphTools(here.sessions, here.engine, here.repository, here.recall))
+    register_graph_tools(made, GraphTools(here.sessions, here.engine, here.repository, here.recall, here.hints))
     return made
 
 

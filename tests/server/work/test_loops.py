@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from codesynapse.contracts.errors import StoreBusy
-from codesynapse.server.work.loops import every
+from codesynapse.server.work.loops import every, repeating
 
 
 async def test_a_loop_goes_on_whatever_one_round_raises(capsys: pytest.CaptureFixture[str]):
@@ -23,3 +23,18 @@ async def test_a_loop_goes_on_whatever_one_round_raises(capsys: pytest.CaptureFi
         await enough.wait()
     loop.cancel()
     assert "q7MARKq7" not in "".join(capsys.readouterr())
+
+
+async def test_what_repeats_beside_a_block_ends_with_it():
+    rounds, twice = 0, asyncio.Event()
+
+    async def work() -> None:
+        nonlocal rounds
+        rounds += 1
+        if rounds == 2:
+            twice.set()
+
+    before = asyncio.all_tasks()
+    async with asyncio.timeout(30), repeating(0, work):
+        await twice.wait()
+    assert asyncio.all_tasks() == before

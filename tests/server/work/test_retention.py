@@ -6,8 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from codesynapse.backends.memory import open_memory
+from codesynapse.contracts.agent_work import Once
+from codesynapse.contracts.agents import AgentScope
 from codesynapse.contracts.errors import StoreFault
 from codesynapse.contracts.memory import scope_of
+from codesynapse.contracts.suite.keepers import Keeper
 from codesynapse.server.sessions.registry import Sessions
 from codesynapse.server.work.retention import BATCH, Retention
 from tests.server.world import REPO, World, triple, upsert, world
@@ -66,3 +70,18 @@ async def test_what_a_failed_cleanup_owes_is_done_by_a_later_round(here: World):
     assert await retention(here, failing).run() == 1
     assert await here.ports.accounts.cleanups_owed(limit=10) == []
     assert await here.ports.session_memory.revoke("acme", scope_of(execution.identity, REPO).session_id, now_ms=0) == 0
+
+
+async def test_old_idempotency_keys_go_also_where_there_are_many(here: World):
+    async with open_memory({}) as backend:
+        assert backend.agents is not None
+        keeper = Keeper(backend.agents, AgentScope(tenant_id="acme", subject_id="ana", agent_id="a"))
+        for number in range(BATCH + 1):
+            await keeper.archive("tea", once=Once(key=f"{number}", digest="d"), now_ms=here.clock())
+        ports, memory = here.ports, here.ports.session_memory
+        sessions = Sessions(ports.accounts, memory, ports.vectors, here.clock)
+        cleaning = Retention(ports.accounts, memory, ports.vectors, sessions, here.clock, backend.agents)
+        assert await cleaning.run() == 0
+        here.clock.advance(days=1)
+        assert await cleaning.run() == BATCH + 1
+        assert await cleaning.run() == 0

@@ -1,0 +1,1 @@
+"""The memory of agents: memories, episodes and profiles, over the port `AgentMemory`."""

@@ -1,0 +1,47 @@
+"""Models at work: each call is somebody's, and what becomes of it tells how the model is."""
+
+import asyncio
+from collections.abc import Sequence
+
+from codesynapse.contracts.embedding import Embedder
+from codesynapse.contracts.errors import EmbedderDown, EmbedderMisconfigured, Unavailable
+from codesynapse.contracts.identity import Execution, require
+from codesynapse.contracts.vectors import Vector
+from codesynapse.server.clock import Clock
+from codesynapse.server.hints.health import Cause
+from codesynapse.server.hints.state import Hints
+from codesynapse.server.telemetry import fault
+
+
+class Models:
+    """The embedder, if there is one. deadline_ms: how long it may take."""
+
+    def __init__(self, embedder: Embedder | None, hints: Hints, clock: Clock, deadline_ms: int) -> None:
+        self.embedder = embedder
+        self._hints = hints
+        self._clock = clock
+        self._deadline_s = deadline_ms / 1_000
+
+    async def embed(self, execution: Execution, texts: Sequence[str]) -> list[Vector] | None:
+        """The vectors; None where they cannot be had now, so that the caller goes on with words alone.
+
+        Raises what `require` does, and nothing else: a recall is never lost to its embedder.
+        """
+        require(execution, self._clock())
+        if self.embedder is None:
+            return None
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                vectors = await self.embedder.embed(texts)
+        except EmbedderMisconfigured as error:
+            self._failed(Cause.CONFIGURATION, error)
+            return None
+        except (Unavailable, TimeoutError) as error:
+            self._failed(Cause.ENDPOINT, error if isinstance(error, Unavailable) else EmbedderDown())
+            return None
+        self._hints.embedded()
+        return vectors
+
+    def _failed(self, cause: Cause, error: Unavailable) -> None:
+        fault("embedding_failed", error)
+        self._hints.embedding_failed(cause)

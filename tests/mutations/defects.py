@@ -1,0 +1,218 @@
+"""The defects: what is changed in which file, and the test whose name says what is wrong then.
+
+The first seven are seed 1's, in its order; the others are those that its readers would fear next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codesynapse.server.hints.gated import GATED
+
+HINTS = "server/hints"
+TESTS = "tests/server/hints"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutation:
+    """One defect. old: stands once in the file. test: a pytest id that fails with `new` in its place."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    test: str
+
+
+SEED = (
+    Mutation(
+        name="the strip() is gone",
+        file=f"{HINTS}/session_key.py",
+        old="stripped = declared.strip()",
+        new="stripped = declared",
+        test=f"{TESTS}/test_session_key.py::test_a_declared_key_counts_without_the_blanks_around_it",
+    ),
+    Mutation(
+        name="the guard against empty keys is gone",
+        file=f"{HINTS}/session_key.py",
+        old="if stripped and stripped != TRANSPORT_KEY:",
+        new="if stripped != TRANSPORT_KEY:",
+        test=f"{TESTS}/test_session_key.py::test_no_key_a_blank_one_and_the_shared_buckets_own_name_are_undeclared",
+    ),
+    Mutation(
+        name="the cap of the told keys is gone",
+        file=f"{HINTS}/advisories.py",
+        old="if self._map.count(bucket.principal) > self._per_principal_max:",
+        new="if False:",
+        test=f"{TESTS}/test_advisories.py::test_a_client_that_rotates_keys_grows_the_map_to_its_cap_only",
+    ),
+    Mutation(
+        name="the cap of the pauses is gone",
+        file=f"{HINTS}/pauses.py",
+        old="evicted = self._map.get(bucket) is None and self._make_room(bucket, now_ms)",
+        new="evicted = False",
+        test=f"{TESTS}/test_pauses.py::test_a_client_that_rotates_keys_holds_no_more_than_its_cap",
+    ),
+    Mutation(
+        name="a pause is looked up without the session",
+        file="server/tools/gate.py",
+        old="bucket = bucket_of(execution.identity, arguments.session_key)",
+        new="bucket = bucket_of(execution.identity, None)",
+        test="tests/server/tools/test_gate.py"
+        "::test_every_tool_of_the_table_writes_under_another_key_and_under_none"
+        " tests/server/tools/test_gate.py::test_no_tool_of_the_table_writes_under_its_own_pause",
+    ),
+    Mutation(
+        name="the reason of a skipped write does not say what is left",
+        file=f"{HINTS}/pauses.py",
+        old="({left_label(pause.left_ms)})",
+        new="(for a while)",
+        test=f"{TESTS}/test_pauses.py"
+        "::test_the_reason_of_a_skipped_write_names_the_tool_whose_pause_and_what_is_left_of_it",
+    ),
+    Mutation(
+        name="the queue does not look up who queued a task",
+        file=f"{HINTS}/attribution.py",
+        old="known = self._buckets.get((principal[0], task_id))",
+        new="known = None",
+        test=f"{TESTS}/test_attribution.py"
+        "::test_a_task_is_dropped_when_the_key_that_queued_it_pauses_and_kept_when_another_does",
+    ),
+)
+
+MORE = (
+    Mutation(
+        name="a bucket without its tenant",
+        file=f"{HINTS}/session_key.py",
+        old="principal=(identity.tenant_id, identity.subject_id)",
+        new='principal=("", identity.subject_id)',
+        test=f"{TESTS}/test_pauses.py::test_a_pause_never_leaves_its_tenant_and_subject",
+    ),
+    Mutation(
+        name="a bucket without its subject",
+        file=f"{HINTS}/session_key.py",
+        old="principal=(identity.tenant_id, identity.subject_id)",
+        new='principal=(identity.tenant_id, "")',
+        test=f"{TESTS}/test_pauses.py::test_a_pause_never_leaves_its_tenant_and_subject",
+    ),
+    Mutation(
+        name="an attribution outlives its row",
+        file=f"{HINTS}/attribution.py",
+        old="bucket = self._buckets.pop((tenant_id, task_id), None)",
+        new="bucket = None",
+        test=f"{TESTS}/test_attribution.py::test_an_entry_goes_with_its_row",
+    ),
+    Mutation(
+        name="rows that are gone are not reconciled",
+        file=f"{HINTS}/attribution.py",
+        old="self.forget(tenant_id, set(asked) - set(there))",
+        new="pass",
+        test=f"{TESTS}/test_attribution.py::test_rows_that_others_took_away_are_forgotten_when_the_store_is_asked",
+    ),
+    Mutation(
+        name="a paused call is answered before it is checked",
+        file="server/tools/gate.py",
+        old="await tool.hold.check(execution, arguments)",
+        new="pass",
+        test="tests/server/tools/test_gate.py::test_what_the_tool_would_refuse_is_refused_even_while_paused",
+    ),
+    Mutation(
+        name="the gate lets everything through",
+        file="server/tools/gate.py",
+        old="if pause is None or",
+        new="if True or",
+        test="tests/server/tools/test_gate.py::test_no_tool_of_the_table_writes_under_its_own_pause",
+    ),
+    Mutation(
+        name="identity_shared is decided from what was sent instead of what it resolves to",
+        file="server/tools/session.py",
+        old="shared=context.shared,",
+        new="shared=context.shared and not arguments.session_key,",
+        test="tests/server/tools/test_session.py"
+        "::test_the_findings_own_up_to_a_shared_identity_over_http_and_never_over_stdio",
+    ),
+    Mutation(
+        name="a cache hit counts as a recovery",
+        file=f"{HINTS}/health.py",
+        old="if cached or health.condition",
+        new="if health.condition",
+        test=f"{TESTS}/test_health.py::test_a_cache_hit_is_no_recovery_and_no_health",
+    ),
+    Mutation(
+        name="a pause may be evicted from another principal",
+        file=f"{HINTS}/pauses.py",
+        old="raise TooManyPauses(limit=self._most)",
+        new="self._map.remove(self._map.oldest())",
+        test=f"{TESTS}/test_pauses.py::test_a_full_process_refuses_and_takes_no_pause_from_anybody",
+    ),
+    Mutation(
+        name="a key's length is counted after its blanks went",
+        file=f"{HINTS}/session_key.py",
+        old="if len(declared) > KEY_MAX:",
+        new="if len(declared.strip()) > KEY_MAX:",
+        test=f"{TESTS}/test_session_key.py::test_a_key_has_256_characters_at_most_counted_before_the_blanks_go",
+    ),
+    Mutation(
+        name="a keyless remote caller is told in short during an outage",
+        file=f"{HINTS}/advisories.py",
+        old="        full = True\n",
+        new="        pass\n",
+        test=f"{TESTS}/test_advisories.py::test_a_keyless_remote_caller_is_told_in_full_every_time_during_a_fault",
+    ),
+    Mutation(
+        name="the queue does a write in spite of its key's pause",
+        file="server/work/queue.py",
+        old="        if dropped(hints",
+        new="        if False and dropped(hints",
+        test="tests/server/work/test_queue.py"
+        "::test_a_task_is_dropped_by_the_pause_of_its_own_key_and_done_under_any_other",
+    ),
+    Mutation(
+        name="a task that is tried again forgets its key",
+        file="server/work/queue.py",
+        old="if await self._over(task, self._clock()):",
+        new="if await self._over(task, self._clock()) or True:",
+        test="tests/server/work/test_queue.py::test_a_task_that_failed_keeps_its_key_until_its_row_is_gone",
+    ),
+    Mutation(
+        name="a worker may find a row before its key is noted",
+        file="server/work/queue.py",
+        old="""            async with self._noting:
+                tasks""",
+        new="""            if True:
+                tasks""",
+        test="tests/server/work/test_queue.py::test_no_worker_here_sees_a_row_before_its_key_is_noted",
+    ),
+    Mutation(
+        name="two tenants' tasks of one number share a key",
+        file=f"{HINTS}/attribution.py",
+        old="self._buckets[bucket.principal[0], task_id] = bucket",
+        new='self._buckets["", task_id] = bucket',
+        test=f"{TESTS}/test_attribution.py::test_tasks_of_two_tenants_may_have_one_number",
+    ),
+    Mutation(
+        name="a recall is counted in spite of the pause",
+        file="server/tools/memory_reading.py",
+        old="counting=not self._hints.paused(execution.identity, arguments.session_key, self._clock()),",
+        new="counting=True,",
+        test="tests/server/agents/test_recalling.py"
+        "::test_a_recall_is_counted_at_its_memories_but_not_under_the_pause_of_its_key",
+    ),
+)
+
+
+def ungated(name: str) -> Mutation:
+    """A write tool that lost its row in the table."""
+    seed = name not in ("upsert_graph_triples", "offload_turns", "promote_facts")
+    test = "test_each_of_the_sixteen_is_gated_as_the_seed_says" if seed else "test_each_graph_tool_that_writes_is_gated"
+    return Mutation(
+        name=f"a pause does not stop {name}",
+        file=f"{HINTS}/gated.py",
+        old="GATED: Final[Mapping[str, Gated]] = {**SEED_WRITERS, **GRAPH_WRITERS}",
+        new="GATED: Final[Mapping[str, Gated]] = {**SEED_WRITERS, **GRAPH_WRITERS}\n"
+        f'GATED = {{each: row for each, row in GATED.items() if each != "{name}"}}',
+        test=f"{TESTS}/test_gated.py::{test}[{name}]",
+    )
+
+
+MUTATIONS = (*SEED, *MORE, *map(ungated, GATED))

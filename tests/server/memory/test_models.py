@@ -1,0 +1,81 @@
+"""Models at work: a failing embedder costs nobody an answer, and what becomes of a call tells how the embedder is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from codesynapse.backends.embedders import open_embedder
+from codesynapse.backends.embedders.hashing import HashingEmbedder
+from codesynapse.contracts.errors import CodeSynapseError, EmbedderDown, EmbedderMisconfigured
+from codesynapse.contracts.vectors import Vector
+from codesynapse.server.hints.health import Cause, Condition
+from codesynapse.server.hints.state import Hints
+from codesynapse.server.memory.models import Models
+from tests.server.world import World, world
+
+
+class Flaky(HashingEmbedder):
+    """The hashing embedder, which fails as a test says. hangs: it never answers."""
+
+    failing: CodeSynapseError | None = None
+    hangs = False
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        if self.hangs:
+            await asyncio.Event().wait()
+        if self.failing is not None:
+            raise self.failing
+        return await super().embed(texts)
+
+
+@pytest.fixture
+async def here() -> AsyncIterator[World]:
+    async with world() as made:
+        yield made
+
+
+async def test_an_answer_is_a_vector_for_each_text_and_health(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    vectors = await here.models.embed(execution, ["tea", "coffee"])
+    assert vectors is not None
+    assert [len(vector) for vector in vectors] == [256, 256]
+    assert here.hints.health.condition is Condition.HEALTHY
+
+
+@pytest.mark.parametrize(
+    ("failing", "cause"), [(EmbedderDown(), Cause.ENDPOINT), (EmbedderMisconfigured(), Cause.CONFIGURATION)]
+)
+async def test_a_failure_is_no_vectors_and_the_second_in_a_row_a_fault_until_it_answers(
+    here: World, failing: CodeSynapseError, cause: Cause
+):
+    execution = await here.execution(await here.user("ana"), "s")
+    embedder = Flaky()
+    models = Models(embedder, here.hints, here.clock, 10_000)
+    embedder.failing = failing
+    for condition in (Condition.UNKNOWN, Condition.FAULT):
+        assert await models.embed(execution, ["tea"]) is None
+        assert here.hints.health.condition is condition
+    assert here.hints.health.cause is cause
+    embedder.failing = None
+    assert await models.embed(execution, ["tea"]) is not None
+    assert here.hints.health.condition is Condition.HEALTHY
+
+
+async def test_an_embedder_that_hangs_is_one_that_does_not_answer(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    embedder = Flaky()
+    embedder.hangs = True
+    models = Models(embedder, here.hints, here.clock, 1)
+    for _ in range(2):
+        assert await models.embed(execution, ["tea"]) is None
+    assert here.hints.health.cause is Cause.ENDPOINT
+
+
+async def test_without_an_embedder_there_are_no_vectors_and_no_failures(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    hints = Hints(embedder=False)
+    assert await Models(open_embedder("none"), hints, here.clock, 10_000).embed(execution, ["tea"]) is None
+    assert hints.health.condition is Condition.HINT
