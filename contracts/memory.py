@@ -141,7 +141,7 @@ def _digest(*parts: str) -> str:
     return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=12).hexdigest()
 
 
-_Row = tuple[int, str, int, int, int, str | None, str | None, tuple[tuple[int, int | None], ...]]
+_Row = tuple[int, str, int, int, Millis, str | None, str | None, tuple[Interval, ...]]
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(tuple[int, list[tuple[str, str, tuple[str, ...]]], list[_Row]]).decode
 
@@ -192,10 +192,10 @@ def _fact(row: _Row, entities: tuple[Entity, ...]) -> Fact:
         predicate=predicate,
         object=object_id,
         functional=bool(functional),
-        recorded_at_ms=Millis(recorded_at),
+        recorded_at_ms=recorded_at,
         source=source,
         origin_session_id=origin,
-        intervals=tuple((Millis(start), None if end is None else Millis(end)) for start, end in intervals),
+        intervals=intervals,
     )
 
 
