@@ -15,9 +15,9 @@ BIN := .venv/bin
 UV := $(BOOT)/bin/uv
 ARGS ?=
 STORE ?= memory
-STORES := memory sqlite neo4j hugegraph-1.5 hugegraph-1.7
+STORES := memory sqlite neo4j neo4j-2026 hugegraph-1.5 hugegraph-1.7
 # Stores that a server of their own keeps; the others need Python alone.
-SERVED := neo4j hugegraph-1.5 hugegraph-1.7
+SERVED := neo4j neo4j-2026 hugegraph-1.5 hugegraph-1.7
 # Workers of pytest; 0 runs all in one process, for a debugger.
 WORKERS ?= 2
 # Idle workers take over tests of busy ones. Snapshots are compared only: parallel workers cannot rewrite them.
@@ -48,14 +48,14 @@ servers-stop: .venv/dev.stamp ## end the graph servers
 test: lint ## lint, then every test at its short count
 	@$(PYTEST) $(ARGS)
 
-test-all: lint ## lint, then every test at its full count
+test-all: lint .venv/java.stamp ## lint, then every test at its full count
 	@CODESYNAPSE_FULL=1 $(PYTEST) $(ARGS)
 	@$(MAKE) --no-print-directory image-test
 
 image-test: .venv/dev.stamp ## build the container's image without a daemon, and run it; needs root
 	@$(BIN)/python -m pytest tests/docker/image.py
 
-contract: .venv/dev.stamp ## run the contract suite; make contract STORE=memory|sqlite|neo4j|hugegraph-1.5|hugegraph-1.7
+contract: .venv/dev.stamp $(if $(filter %-2026,$(STORE)),.venv/java.stamp) ## run the contract suite; make contract STORE=memory|sqlite|neo4j|neo4j-2026|hugegraph-1.5|hugegraph-1.7
 	@if [ -z "$(filter $(STORE),$(STORES))" ]; then echo "There is no store \"$(STORE)\" here yet; there are: $(STORES)." >&2; exit 2; fi
 	@$(if $(filter $(STORE),$(SERVED)),$(BIN)/python -m tests.servers run $(STORE) --) \
 		$(BIN)/python -m pytest -p codesynapse.contracts.plugin --pyargs codesynapse.contracts.suite --contract $(firstword $(subst -, ,$(STORE))) $(ARGS)
@@ -116,4 +116,9 @@ $(BOOT)/stamp:
 
 .venv/dev.stamp: .venv/base.stamp requirements/dev.txt
 	@$(call install,--requirement requirements/dev.txt)
+	@touch $@
+
+# A Java for the newest Neo4j, which the machine's may be too old for.
+.venv/java.stamp: .venv/dev.stamp requirements/java.txt
+	@$(call install,--requirement requirements/java.txt)
 	@touch $@

@@ -54,7 +54,13 @@ def installed(place: Path) -> Path:
         tool.write_text(TOOL)
         tool.chmod(0o755)
     (place / ".cache" / "bootstrap").mkdir(parents=True)
-    for stamp in (".cache/bootstrap/stamp", ".venv/python.stamp", ".venv/base.stamp", ".venv/dev.stamp"):
+    for stamp in (
+        ".cache/bootstrap/stamp",
+        ".venv/python.stamp",
+        ".venv/base.stamp",
+        ".venv/dev.stamp",
+        ".venv/java.stamp",
+    ):
         (place / stamp).touch()
     return place
 
@@ -97,7 +103,10 @@ def test_the_suite_is_run_on_the_named_store_and_pytest_has_the_last_word(instal
 def test_a_store_that_is_not_there_is_refused_with_those_that_are(installed: Path) -> None:
     code, said = make(installed, "contract", "STORE=nowhere")
     assert code != 0
-    assert 'There is no store "nowhere" here yet; there are: memory sqlite neo4j hugegraph-1.5 hugegraph-1.7.' in said
+    assert (
+        'There is no store "nowhere" here yet; there are: memory sqlite neo4j neo4j-2026 hugegraph-1.5 hugegraph-1.7.'
+        in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,6 +129,14 @@ def test_what_is_installed_is_not_installed_again(installed: Path) -> None:
     for name in ("serve", "test"):
         _, said = make(installed, name, "--dry-run")
         assert "install" not in said.replace(" --quiet", "")
+
+
+@pytest.mark.parametrize(("name", "more"), [("test-all", ()), ("contract", ("STORE=neo4j-2026",))])
+def test_what_asks_the_newest_neo4j_first_installs_a_java_for_it(place: Path, name: str, more: tuple[str, ...]) -> None:
+    _, said = make(place, name, *more, "--dry-run")
+    assert 0 < said.find("requirements/java.txt") < said.find("-m pytest")
+    _, said = make(place, "test", "--dry-run")
+    assert "java" not in said
 
 
 def test_lint_runs_the_linter_the_type_checker_and_the_import_laws_over_all_packages(installed: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 
 from tests.servers import running, tools
 from tests.servers.artifacts import WrongArtifacts
-from tests.servers.kinds import KINDS
+from tests.servers.kinds import KINDS, TESTED
 from tests.servers.processes import NotStarted
 
 
@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> int:
     try:
         match action:
             case "start":
-                for name in names or list(KINDS):
+                for name in names or list(TESTED):
                     print(f"{name} {running.ensure(name, running.BY_HAND).url}", flush=True)
             case "stop":
                 for name in names or list(KINDS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,11 +34,15 @@ class Launched:
 
 @dataclass(frozen=True)
 class Kind:
-    """store: the entry point of the backend that speaks to it. new: a server in an empty folder, not launched yet."""
+    """store: the entry point of the backend that speaks to it. new: a server in an empty folder, not launched yet.
+
+    always: whether every run has it, and not `make test-all` alone.
+    """
 
     name: str
     store: str
     new: Callable[[Path], Server]
+    always: bool = True
 
     def start(self, home: Path) -> Launched:
         """Launch one in an empty folder, until it answers."""
@@ -51,8 +56,14 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("neo4j", "neo4j", neo4j.new),
+        Kind("neo4j", "neo4j", partial(neo4j.new, release=neo4j.LTS)),
+        Kind("neo4j-2026", "neo4j", partial(neo4j.new, release=neo4j.NEWEST), always=False),
         Kind("hugegraph-1.5", "hugegraph", partial(hugegraph.new, version="1.5.0")),
         Kind("hugegraph-1.7", "hugegraph", partial(hugegraph.new, version="1.7.0")),
     )
 }
+
+TESTED = {name: kind for name, kind in KINDS.items() if kind.always or os.environ.get("CODESYNAPSE_FULL") == "1"}
+"""Those that this run has."""
+
+NEO4J = [name for name, kind in TESTED.items() if kind.store == "neo4j"]

@@ -6,9 +6,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.servers import artifacts, processes
+from tests.servers import artifacts, processes, tools
 
-VERSION = "5.26.30"
 USER = "neo4j"
 PASSWORD = "not-a-secret"
 """Eight characters at least, or the server refuses it. It guards nothing but loopback during a test."""
@@ -49,7 +48,6 @@ db.checkpoint.interval.time=5s
 
 OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.lang", "java.util.concurrent", "jdk.internal.misc")
 JVM = (
-    "java",
     "-Xms128m",
     "-Xmx512m",
     "-XX:+UseSerialGC",
@@ -59,11 +57,39 @@ JVM = (
 
 
 @dataclass(frozen=True)
+class Release:
+    """What differs between the releases. java: the oldest that runs it. settings: lines of its configuration."""
+
+    version: str
+    java: int
+    main: str
+    jvm: tuple[str, ...] = ()
+    settings: str = ""
+
+    def command(self, *options: str) -> list[str]:
+        """A JVM that has all of its classes."""
+        name = f"neo4j-{self.version}"
+        return [tools.java(self.java), *options, "-cp", f"{artifacts.jars(name, POM.format(version=self.version))}/*"]
+
+
+LTS = Release("5.26.30", java=17, main="org.neo4j.server.CommunityEntryPoint")
+NEWEST = Release(
+    "2026.08.1",
+    java=21,
+    main="org.neo4j.server.Neo4jCommunity",
+    jvm=("--enable-native-access=ALL-UNNAMED",),
+    # Else it looks for a fleet of its own on the network.
+    settings="dbms.fleet_manager.enabled=false\nserver.fleet_discovery.enabled=false\n",
+)
+
+
+@dataclass(frozen=True)
 class Neo4j:
     """One server's folder and port; it can be launched, killed and launched again."""
 
     home: Path
     port: int
+    release: Release
 
     @property
     def url(self) -> str:
@@ -71,32 +97,28 @@ class Neo4j:
 
     def launch(self) -> subprocess.Popen[bytes]:
         """Start it and wait until it answers: the Bolt port opens last."""
-        main = "org.neo4j.server.CommunityEntryPoint"
         arguments = [f"--home-dir={self.home}", f"--config-dir={self.home / 'conf'}"]
         console = self.home / "console.log"
-        process = processes.launch([*JVM, "-cp", f"{_jars()}/*", main, *arguments], console)
+        command = [*self.release.command(*JVM, *self.release.jvm), self.release.main, *arguments]
+        process = processes.launch(command, console)
         processes.wait_until_ready(
             process, lambda: processes.listens(self.port), console, self.home / "logs" / "neo4j.log"
         )
         return process
 
 
-def new(home: Path) -> Neo4j:
+def new(home: Path, *, release: Release) -> Neo4j:
     """A server with an empty database and a password, not launched yet."""
-    server = Neo4j(home=home, port=processes.free_port())
+    server = Neo4j(home=home, port=processes.free_port(), release=release)
     conf = home / "conf"
     conf.mkdir(parents=True)
-    (conf / "neo4j.conf").write_text(CONFIGURATION.format(port=server.port), "utf-8")
-    command = ["java", "-Xmx256m", "-cp", f"{_jars()}/*", "org.neo4j.server.startup.Neo4jAdminCommand"]
+    (conf / "neo4j.conf").write_text(CONFIGURATION.format(port=server.port) + release.settings, "utf-8")
+    tool = [*release.command("-Xmx256m"), "org.neo4j.server.startup.Neo4jAdminCommand"]
     process = processes.launch(
-        [*command, "dbms", "set-initial-password", PASSWORD],
+        [*tool, "dbms", "set-initial-password", PASSWORD],
         home / "password.log",
         environment={"NEO4J_HOME": str(home), "NEO4J_CONF": str(conf)},
     )
     if process.wait() != 0:
         raise processes.NotStarted((home / "password.log").read_text("utf-8", "replace")[-1500:])
     return server
-
-
-def _jars() -> Path:
-    return artifacts.jars(f"neo4j-{VERSION}", POM.format(version=VERSION))

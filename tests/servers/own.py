@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers import tools
-from tests.servers.kinds import KINDS, Kind
+from tests.servers.kinds import KINDS, TESTED, Kind
 
 
 class OwnServer:
@@ -54,7 +54,7 @@ def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
     own.end()
 
 
-@pytest.fixture(params=list(KINDS))
+@pytest.fixture(params=list(TESTED))
 def killed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OwnServer]:
     """A server of each kind, which is down; whatever state a test leaves it in is put right behind it."""
     shared: OwnServer | None = request.getfixturevalue("own_server") if request.param == "neo4j" else None

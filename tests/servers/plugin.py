@@ -17,12 +17,12 @@ import pytest
 from codesynapse.contracts.plugin import GROUP, OPENED, Named, named_key, variable
 from tests.servers import running
 from tests.servers.artifacts import exclusively
-from tests.servers.kinds import KINDS
+from tests.servers.kinds import KINDS, NEO4J, TESTED
 
 RUN = "CODESYNAPSE_TEST_RUN"
 """The environment variable that names this run to the workers: its servers are shared, and end when it does."""
 
-CHOOSING = ("hugegraph_server", "graph_server", "graph")
+CHOOSING = ("neo4j_server", "hugegraph_server", "graph_server", "graph")
 """The fixtures below whose parameter may be the name of a server."""
 
 ALL = "all_servers"
@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[starting_key] = {}
     named = config.stash[named_key]
     for store in [each for each in named if variable(each) not in os.environ]:
-        kinds = [kind.name for kind in KINDS.values() if kind.store == store]
+        kinds = [kind.name for kind in TESTED.values() if kind.store == store]
         if len(kinds) > 1:
             # A store that runs on several versions of its server is checked on each of them.
             del named[store]
@@ -86,8 +86,8 @@ def needs(item: pytest.Item) -> list[str]:
     if not isinstance(item, pytest.Function):
         return []
     params = item.callspec.params if hasattr(item, "callspec") else {}
-    of_suite = [kind.name for kind in KINDS.values() if kind.name == params.get(OPENED) and not _given(kind.store)]
-    asked = [name for name in KINDS if f"{name}_server" in item.fixturenames or ALL in item.fixturenames]
+    of_suite = [kind.name for kind in TESTED.values() if kind.name == params.get(OPENED) and not _given(kind.store)]
+    asked = list(TESTED) if ALL in item.fixturenames else []
     chosen = [params[fixture] for fixture in CHOOSING if params.get(fixture) in KINDS]
     return list(dict.fromkeys([*of_suite, *asked, *chosen]))
 
@@ -111,10 +111,10 @@ def _starting(config: pytest.Config, name: str) -> Future[running.Record]:
     return known[name]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", params=NEO4J)
 def neo4j_server(request: pytest.FixtureRequest) -> running.Record:
-    """The Neo4j that all tests of this run share."""
-    return _starting(request.config, "neo4j").result()
+    """The Neo4j of a version that all tests of this run share."""
+    return _starting(request.config, request.param).result()
 
 
 @pytest.fixture(scope="session", params=["hugegraph-1.5", "hugegraph-1.7"])
@@ -123,13 +123,13 @@ def hugegraph_server(request: pytest.FixtureRequest) -> running.Record:
     return _starting(request.config, request.param).result()
 
 
-@pytest.fixture(scope="session", params=list(KINDS))
+@pytest.fixture(scope="session", params=list(TESTED))
 def graph_server(request: pytest.FixtureRequest) -> running.Record:
     """The server of each kind that all tests of this run share."""
     return _starting(request.config, request.param).result()
 
 
-@pytest.fixture(scope="session", params=["sqlite", *KINDS])
+@pytest.fixture(scope="session", params=["sqlite", *TESTED])
 def graph(request: pytest.FixtureRequest) -> str:
     """What CODESYNAPSE_GRAPH says for each store that outlives a process."""
     return _starting(request.config, request.param).result().url if request.param in KINDS else str(request.param)
@@ -138,4 +138,4 @@ def graph(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session", name=ALL)
 def every_server(request: pytest.FixtureRequest) -> dict[str, running.Record]:
     """Every server that all tests of this run share, by the name of its kind."""
-    return {name: _starting(request.config, name).result() for name in KINDS}
+    return {name: _starting(request.config, name).result() for name in TESTED}

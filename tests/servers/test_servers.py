@@ -65,6 +65,43 @@ def test_in_ci_they_are_installed() -> None:
     assert lacking == []
 
 
+def named(folder: Path, said: str) -> str:
+    """A program that says which Java it is."""
+    program = folder / "java"
+    program.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [('openjdk version "21.0.8" 2025-07-15 LTS', 21), ('openjdk version "17" 2021-09-14', 17), ("nothing of it", 0)],
+)
+def test_the_version_of_a_java_is_what_it_says(tmp_path: Path, said: str, version: int) -> None:
+    assert tools.java_version(named(tmp_path, said)) == version
+    assert tools.java_version(str(tmp_path / "none")) == 0
+
+
+def test_a_java_that_is_old_enough_is_taken_and_a_newer_one_is_asked_for() -> None:
+    assert tools.java_version(tools.java(17)) >= 17
+    with pytest.raises(tools.ToolsMissing, match=r"need Java 999 or later; type: make \.venv/java\.stamp"):
+        tools.java(999)
+
+
+def test_a_run_at_full_count_has_the_newest_neo4j_and_no_other_has() -> None:
+    said = "from tests.servers.kinds import TESTED; print(*TESTED)"
+    for full, there in (("1", True), ("0", False)):
+        found = subprocess.run(
+            [sys.executable, "-c", said],
+            env={**os.environ, "CODESYNAPSE_FULL": full},
+            cwd=artifacts.ROOT,
+            capture_output=True,
+            text=True,
+        )
+        assert ("neo4j-2026" in found.stdout.split()) is there
+        assert "hugegraph-1.7" in found.stdout.split()
+
+
 def test_only_the_process_that_was_meant_is_ended() -> None:
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     born = birth(process.pid)

