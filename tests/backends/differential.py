@@ -21,7 +21,7 @@ from codesynapse.contracts.suite.fixtures import in_one_task
 from codesynapse.contracts.suite.machine import Machine, Store
 from codesynapse.contracts.suite.steps import Script, scripts
 from codesynapse.contracts.suite.worlds import LONG_AGO, NOW, later
-from tests.servers.kinds import KINDS
+from tests.servers.kinds import TESTED
 from tests.servers.running import Record
 
 FAR_AHEAD = later(NOW, 36_500 * DAY_MS)
@@ -65,7 +65,7 @@ def openings(folder: Path, servers: Mapping[str, Record]) -> dict[str, Openings]
         "sqlite": Openings(partial(open_backend, "sqlite", {"path": str(folder / "differential.db")}), DOORS),
     }
     for name, record in servers.items():
-        stores[name] = Openings(partial(open_backend, KINDS[name].store, record.options), DOORS)
+        stores[name] = Openings(partial(open_backend, TESTED[name].store, record.options), DOORS)
     return stores
 
 

@@ -16,7 +16,7 @@ from codesynapse.contracts.suite.machine import Disagreement
 from tests.backends.differential import SEQUENCES, SWEEPING, Arena, arena
 from tests.servers import running
 from tests.servers.artifacts import exclusively
-from tests.servers.kinds import KINDS
+from tests.servers.kinds import TESTED
 
 
 def main(arguments: list[str]) -> int:
@@ -25,12 +25,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--sequences", type=int, default=500, help=f"how many, in batches of {SEQUENCES}")
     parser.add_argument("--seed", type=int, default=1, help="of the first batch; the next ones follow")
     asked = parser.parse_args(arguments)
-    servers = {name: running.ensure(name, running.myself()) for name in KINDS}
+    servers = {name: running.ensure(name, running.myself()) for name in TESTED}
     try:
         with tempfile.TemporaryDirectory() as folder, arena(Path(folder), servers) as stores:
             return play(stores, asked.seed, asked.sequences)
     finally:
-        for name in KINDS:
+        for name in TESTED:
             running.release(name, running.myself())
 
 
@@ -54,7 +54,7 @@ def compare_alone(stores: Arena, number: int) -> None:
     """Play a seed's scripts; those that sweep while no test uses the servers."""
     with ExitStack() as stack:
         if number % SWEEPING == 0:
-            for name in KINDS:
+            for name in TESTED:
                 stack.enter_context(exclusively(f"sweeping-{name}"))
         stores.compare(number)
 

@@ -24,7 +24,7 @@ from codesynapse.contracts.errors import CodeSynapseError
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.ports import Backend
 from tests.backends.questions import ACCOUNTS, FOUNDED, MEMORY, REPOSITORY, Played, Ports, series
-from tests.servers.kinds import KINDS
+from tests.servers.kinds import TESTED
 from tests.servers.running import Record
 
 FACTOR = 10 if os.environ.get("CODESYNAPSE_FULL") == "1" else 1
@@ -86,7 +86,7 @@ def test_both_stores_answer_alike_about_repository_memory(steps: Played) -> None
 @pytest.fixture
 def side_by_side(graph_server: Record, request: pytest.FixtureRequest) -> Iterator[Callable[[Played], None]]:
     """Plays steps about repository memory on the memory store and on a graph server, open until the test ends."""
-    store = KINDS[request.node.callspec.params["graph_server"]].store
+    store = TESTED[request.node.callspec.params["graph_server"]].store
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         try:
