@@ -42,6 +42,7 @@ class Heard:
     connection: Connection
     answers: list[bytes] = field(default_factory=list)
     asks = False
+    shared = True
 
     @property
     def subscriptions(self) -> Any:

@@ -120,7 +120,7 @@ def gated(running: Product) -> asyncio.Event:
         await gate.wait()
         return await upsert.handler(execution, arguments, context)
 
-    running.services.toolbox.register(structs.replace(upsert, name="gated_upsert", handler=handler))
+    running.services.toolbox.register(structs.replace(upsert, name="gated_upsert", toolset="test", handler=handler))
     return gate
 
 

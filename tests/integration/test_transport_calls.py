@@ -152,6 +152,7 @@ async def say(_: object, words: Words, __: object) -> Words:
 
 async def test_more_than_a_hundred_tools_come_in_pages_and_bad_cursors_are_invalid():
     async with product() as running:
+        own = len(running.services.toolbox.catalog.visible(None))
         for number in range(250):
             running.services.toolbox.register(
                 Tool(
@@ -176,8 +177,8 @@ async def test_more_than_a_hundred_tools_come_in_pages_and_bad_cursors_are_inval
             if "nextCursor" not in page:
                 break
             params = {"cursor": page["nextCursor"]}
-        assert sizes == [100, 100, 54]
-        assert len(set(names)) == len(names) == 254
+        assert sizes == [100, 100, 50 + own]
+        assert len(set(names)) == len(names) == 250 + own
         for cursor in ("x", "", 5, base64.b64encode(b"tools:300").decode(), base64.b64encode(b"tools:-1").decode()):
             assert (await transport.request("tools/list", {"cursor": cursor}))["error"]["code"] == -32602
 

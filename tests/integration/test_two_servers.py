@@ -29,7 +29,7 @@ def gated_upsert(running: Product) -> Gate:
         await gate.wait()
         return done
 
-    running.services.toolbox.register(structs.replace(upsert, name="gated_upsert", handler=handler))
+    running.services.toolbox.register(structs.replace(upsert, name="gated_upsert", toolset="test", handler=handler))
     return gate
 
 
@@ -118,7 +118,7 @@ async def test_a_write_that_is_not_committed_is_named_and_never_told_as_done() -
             await gate.wait()
             return await upsert.handler(execution, arguments, context)
 
-        one.services.toolbox.register(structs.replace(upsert, name="late_upsert", handler=handler))
+        one.services.toolbox.register(structs.replace(upsert, name="late_upsert", toolset="test", handler=handler))
         transport = await one.open(await one.person())
         async with stream(transport, call(1, "late_upsert", triples=TRIPLES, memory_scope="session")) as events:
             last = await primed(events)
