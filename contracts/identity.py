@@ -37,6 +37,16 @@ def require_id(text: object, *, field: str) -> str:
     return text
 
 
+def require_repository(text: object) -> str:
+    """The name that a new repository may have. Raises Invalid.
+
+    `.` and `..` are names of folders to whoever normalises a URI, so that no resource could be asked for by them.
+    """
+    if require_id(text, field="repository") in (".", ".."):
+        raise Invalid(field="repository", limit="neither . nor ..")
+    return str(text)
+
+
 def require_ids(**given: str | None) -> None:
     """Let identifiers pass that were given by their names. Raises Invalid that names the first that is none."""
     for name, text in given.items():

@@ -216,7 +216,9 @@ class Accounts(Protocol):
 
     async def members(self, tenant_id: str) -> list[Member]: ...
 
-    async def create_repository(self, tenant_id: str, repository: str, *, now_ms: Millis) -> None: ...
+    async def create_repository(self, tenant_id: str, repository: str, *, now_ms: Millis) -> None:
+        """Create one. Raises Invalid (identity.require_repository), AlreadyExists."""
+        ...
 
     async def set_grant(
         self, tenant_id: str, repository: str, subject_id: str, level: Level | None, *, now_ms: Millis

@@ -36,7 +36,7 @@ from codesynapse.contracts.errors import (
     SessionExpired,
     SessionUnknown,
 )
-from codesynapse.contracts.identity import Identity, Millis, require_id
+from codesynapse.contracts.identity import Identity, Millis, require_id, require_repository
 from codesynapse.contracts.quotas import Quotas, changed_caps
 
 BINDINGS_LISTED_MAX = 1_000
@@ -124,7 +124,7 @@ class DictAccounts:
         ]
 
     async def create_repository(self, tenant_id: str, repository: str, *, now_ms: Millis) -> None:
-        require_id(repository, field="repository")
+        require_repository(repository)
         organization = self._organization(tenant_id)
         if repository in organization.repositories:
             raise AlreadyExists(field="repository")

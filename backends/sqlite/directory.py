@@ -7,7 +7,7 @@ from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.rows import level_of, quotas_of
 from codesynapse.contracts.accounts import Action, KeyRecord, Level
 from codesynapse.contracts.errors import AlreadyExists, NotFound
-from codesynapse.contracts.identity import Millis, require_id
+from codesynapse.contracts.identity import Millis, require_id, require_repository
 from codesynapse.contracts.quotas import Quotas, changed_caps
 
 _NOTE = "INSERT INTO audit (at_ms, action, tenant_id, subject_id, target, detail) VALUES (?, ?, ?, ?, ?, ?)"
@@ -121,7 +121,7 @@ def set_member(connection: Connection, tenant_id: str, subject_id: str, now_ms: 
 
 
 def create_repository(connection: Connection, tenant_id: str, repository: str, now_ms: Millis) -> None:
-    require_id(repository, field="repository")
+    require_repository(repository)
     organization(connection, tenant_id)
     if connection.execute(_REPOSITORY, (tenant_id, repository)).fetchone() is not None:
         raise AlreadyExists(field="repository")

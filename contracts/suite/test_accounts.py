@@ -10,6 +10,7 @@ from codesynapse.contracts.errors import (
     AlreadyExists,
     BindingConflict,
     CodeSynapseError,
+    Invalid,
     MembershipWithdrawn,
     NotFound,
     SessionExpired,
@@ -57,6 +58,13 @@ class TestDirectory(OnAccounts):
         with pytest.raises(AlreadyExists):
             await other.take_key()
         assert await actions_since(accounts, start, user.tenant_id, user.subject_id) == []
+
+    @pytest.mark.parametrize("name", [".", "..", "", "a b", "x" * 129])
+    async def test_no_repository_has_a_name_that_no_uri_can_hold(self, user: User, name: str) -> None:
+        with pytest.raises(Invalid) as refused:
+            await user.accounts.create_repository(user.tenant_id, name, now_ms=NOW)
+        assert refused.value.field == "repository"
+        assert await user.accounts.repositories(user.tenant_id) == []
 
     async def test_created_at_once_exactly_one_wins(self, accounts: Accounts) -> None:
         tenant = unique("tenant")
