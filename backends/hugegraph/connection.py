@@ -27,6 +27,7 @@ from codesynapse.backends.hugegraph.faults import (
     Lost,
     ScriptRefused,
 )
+from codesynapse.contracts.deadlines import left
 from codesynapse.contracts.errors import Invalid, StoreBusy, StoreFault
 
 CONNECT_S = 4.0
@@ -172,7 +173,7 @@ class Connection:
         if self._asked >= WAITING_MAX:
             raise StoreBusy(field="requests to the graph store", limit=WAITING_MAX)
         self._asked += 1
-        seconds = self.deadline_s if within_s is None else within_s
+        seconds = left(self.deadline_s if within_s is None else within_s)
         try:
             async with asyncio.timeout(seconds) as timer, self._in_flight:
                 for _ in range(LOG_INS - 1):

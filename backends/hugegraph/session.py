@@ -13,6 +13,7 @@ from codesynapse.backends.hugegraph.connection import Connection
 from codesynapse.backends.hugegraph.faults import Late, Lost
 from codesynapse.backends.hugegraph.probe import probe
 from codesynapse.backends.hugegraph.schema import Schema
+from codesynapse.contracts.deadlines import left
 from codesynapse.contracts.errors import StoreFault
 from codesynapse.contracts.ports import StoreStatus
 
@@ -80,7 +81,7 @@ class Server:
         """One at a time: our own writers would only undo each other's reading. Raises Late at the deadline."""
         lock = self._queues.setdefault(name, asyncio.Lock())
         try:
-            async with asyncio.timeout(self._connection.deadline_s), lock:
+            async with asyncio.timeout(left(self._connection.deadline_s)), lock:
                 yield
         except TimeoutError:
             raise Late from None
@@ -92,7 +93,7 @@ class Server:
     async def reached(self, error: Lost) -> None:
         """Return once the server answers again, so that what became of a write can be read. Raises the error."""
         try:
-            async with asyncio.timeout(self._connection.deadline_s):
+            async with asyncio.timeout(left(self._connection.deadline_s)):
                 while True:
                     try:
                         await self._connection.run("1", {})

@@ -12,6 +12,7 @@ from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncSession, AsyncTransactio
 from codesynapse.backends.neo4j.faults import ERRORS, UNREACHABLE, is_passing, silence, translated
 from codesynapse.backends.neo4j.options import Options
 from codesynapse.backends.neo4j.schema import check_server, prepare
+from codesynapse.contracts.deadlines import left
 from codesynapse.contracts.errors import CodeSynapseError, StoreBusy
 
 T = TypeVar("T")
@@ -92,7 +93,7 @@ class Database:
         )
 
     def _due(self) -> float:
-        return asyncio.get_running_loop().time() + self._deadline_s
+        return asyncio.get_running_loop().time() + left(self._deadline_s)
 
     async def _transact(
         self, work: Callable[[Transaction], Awaitable[T]], mode: str, due: float, *, commits: bool

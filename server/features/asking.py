@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from codesynapse.contracts.deadlines import renew
 from codesynapse.contracts.errors import InputUnanswered, InputUnavailable
 from codesynapse.server.mcp.capabilities import lacking, required_of
 from codesynapse.server.mcp.connection import Connection
@@ -45,6 +46,8 @@ class Asking:
         except TimeoutError:
             raise InputUnanswered from None
         finally:
+            # The stores were not what took this time.
+            renew()
             for request_id, answer in asked.values():
                 self._end(request_id, answer)
 

@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from codesynapse.contracts.deadlines import within
 from codesynapse.contracts.errors import CodeSynapseError, ExecutionMissing, NotFound, RepositoryForbidden
-from codesynapse.contracts.identity import Execution, require
+from codesynapse.contracts.identity import Execution, Millis, require
 from codesynapse.server.clock import Clock
 from codesynapse.server.features.registry import Features, PromptResult, Resource, ResourceTemplate
 from codesynapse.server.features.templates import URI_MAX
@@ -25,6 +26,8 @@ from codesynapse.server.mcp.messages import (
 from codesynapse.server.telemetry import fault, unanswered
 from codesynapse.server.tools.dispatch import PASSING, Dispatcher
 from codesynapse.server.tools.registry import Answer, ToolContext
+
+DEADLINE_MS = Millis(10_000)
 
 VALUES_MAX = 100
 """How many values a completion holds; the protocol's bound."""
@@ -69,13 +72,16 @@ _decode_complete = msgspec.json.Decoder(_Complete).decode
 
 
 class Operations:
-    """Performs methods."""
+    """Performs methods. deadline_ms: how long one may keep the stores busy, in milliseconds."""
 
-    def __init__(self, features: Features, dispatcher: Dispatcher, clock: Clock) -> None:
+    def __init__(
+        self, features: Features, dispatcher: Dispatcher, clock: Clock, *, deadline_ms: Millis = DEADLINE_MS
+    ) -> None:
         self.features = features
         self.dispatcher = dispatcher
         self.catalog = features.toolbox.catalog
         self._clock = clock
+        self._deadline_s = deadline_ms / 1000
 
     async def run(
         self,
@@ -98,12 +104,14 @@ class Operations:
             raise ExecutionMissing
         if method == "tools/call":
             call = self._call(params, toolsets)
-            return await self.dispatcher.call(execution, call.name, call.arguments, context)
+            with within(self._deadline_s):
+                return await self.dispatcher.call(execution, call.name, call.arguments, context)
         if method in STATIC:
             return self.catalog.listing(method, params, toolsets)
         try:
             require(execution, self._clock())
-            return await self._other(execution, method, params, context)
+            with within(self._deadline_s):
+                return await self._other(execution, method, params, context)
         except PASSING:
             raise
         except CodeSynapseError as error:

@@ -1,6 +1,7 @@
 """REST: registration, listing and revocation of chat sessions, and session memory (seed 0)."""
 
 import asyncio
+from contextlib import AbstractContextManager
 from typing import Annotated
 
 import msgspec
@@ -9,6 +10,7 @@ from msgspec import Meta, Struct
 
 from codesynapse.contracts.accounts import Caller, Level
 from codesynapse.contracts.binding import Binding
+from codesynapse.contracts.deadlines import within
 from codesynapse.contracts.errors import Invalid
 from codesynapse.contracts.identity import Execution, Identity
 from codesynapse.contracts.quotas import Quotas
@@ -140,35 +142,44 @@ class Api:
         """This session's facts."""
         running, repository = await self._enter(request)
         query = _query(request)
-        read = await self._recall.read(
-            running, repository, query=query.q or None, limit=query.limit, history=query.history
-        )
+        with self._within():
+            read = await self._recall.read(
+                running, repository, query=query.q or None, limit=query.limit, history=query.history
+            )
         return self._answer(running, read)
 
     async def upsert(self, request: web.Request) -> web.Response:
         """Remember triples in this session."""
         running, repository = await self._enter(request)
         body = await self._body(request, _principal(running.identity), TriplesBody)
-        done = await self._engine.upsert(
-            running,
-            repository,
-            triples_of(body.triples),
-            source=body.source or None,
-            expected_revision=body.expected_revision,
-        )
+        with self._within():
+            done = await self._engine.upsert(
+                running,
+                repository,
+                triples_of(body.triples),
+                source=body.source or None,
+                expected_revision=body.expected_revision,
+            )
         return self._answer(running, done)
 
     async def clear(self, request: web.Request) -> web.Response:
         """Close this namespace for the session, for good."""
         running, repository = await self._enter(request)
-        removed = await self._engine.clear(running, repository)
+        with self._within():
+            removed = await self._engine.clear(running, repository)
         return self._answer(running, Cleared(closed=True, removed=removed))
 
     async def recall(self, request: web.Request) -> web.Response:
         """Facts of this session that answer a question; current ones only."""
         running, repository = await self._enter(request)
         body = await self._body(request, _principal(running.identity), RecallBody)
-        return self._answer(running, await self._recall.session(running, repository, body.query, limit=body.limit))
+        with self._within():
+            found = await self._recall.session(running, repository, body.query, limit=body.limit)
+        return self._answer(running, found)
+
+    def _within(self) -> AbstractContextManager[None]:
+        """What a request asks of the stores, behind its body: who sends it may be slow."""
+        return within(self._limits.store_deadline_ms / 1000)
 
     async def _enter(self, request: web.Request) -> tuple[Execution, str]:
         """Credential, then execution, then the grant: a session's namespace is a repository that it may read."""

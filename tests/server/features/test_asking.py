@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec import Raw
 
+from codesynapse.contracts import deadlines
 from codesynapse.contracts.errors import InputUnanswered, InputUnavailable
 from codesynapse.contracts.requirements import requirement
 from codesynapse.server.features.asking import Asking
@@ -53,6 +55,19 @@ async def test_each_question_gets_the_answer_to_itself_in_whatever_order_they_co
     respond(made, sent[0], {"roots": []})
     assert await task == {"a": {"roots": []}, "b": {"action": "accept"}}
     assert (made.asked, len(sent)) == ({}, 2)
+
+
+async def test_the_time_that_a_client_thinks_is_not_taken_from_the_stores(monkeypatch: pytest.MonkeyPatch):
+    now_s = [100.0]
+    monkeypatch.setattr(deadlines, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
+    with deadlines.within(10):
+        made = connection(roots={})
+        task, sent = await asked(made, a=ROOTS)
+        now_s[0] += 600
+        assert deadlines.left(60) == 0
+        respond(made, sent[0], {"roots": []})
+        await task
+        assert deadlines.left(60) == 10
 
 
 @requirement("features:asking")
