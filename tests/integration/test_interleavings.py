@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from codesynapse.contracts.identity import Execution
+from codesynapse.contracts.quotas import Quotas
 from codesynapse.server.tools.registry import Tool, ToolContext
 from tests.integration.cutting import FULL
 from tests.integration.harness import Product, Transport, fresh
@@ -84,7 +85,12 @@ class World:
         )
         for running in self.servers:
             self._register(running)
-        self.people = [await self.servers[0].person() for _ in range(2)]
+        one = self.servers[0]
+        self.people = [await one.person() for _ in range(2)]
+        room = Quotas(sessions_active_max=10**6, tenant_roots_max=10**6)
+        for person in self.people:
+            await one.services.ports.accounts.set_quotas(person.tenant, room, now_ms=one.clock())
+            await one.services.ports.session_memory.set_quotas(person.tenant, room)
 
     async def renew(self) -> None:
         """Other sessions, before the memory of these is full."""
