@@ -11,7 +11,10 @@ ROWS: tuple[Requirement, ...] = (
             "A recorded keyless sequence gives, over HTTP and stdio, the same bytes with the parameter and without it."
         ),
         source="seed 1 §3; seed 1 §8; seed 1 §10",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/integration/test_keyless.py::test_a_keyless_sequence_gets_the_same_bytes_with_the_key_and_without_it_but_for_the_list",
+            "tests/integration/test_keyless.py::test_a_keyless_sequence_gets_the_bytes_that_were_recorded",
+        ),
     ),
     Requirement(
         id="key:in-arguments",

@@ -31,7 +31,7 @@ class Gate:
 
         Raises what the tool raises, and for a skipped call what its check does.
         """
-        row = GATED.get(tool.name) if tool.keyed else None
+        row = GATED.get(tool.name)
         if row is None:
             return await handler(execution, arguments, context)
         bucket = bucket_of(execution.identity, arguments.session_key)
