@@ -202,12 +202,8 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     register_session_tools(toolbox, _session_tools(settings, ports, hints, clock))
     features = Features(toolbox, updates)
     register_product(features, sessions, engine, repository, recall, size_max=limits.resource_max_bytes)
-    operations = Operations(
-        features,
-        Dispatcher(toolbox, clock, metrics, Gate(hints.pauses)),
-        clock,
-        deadline_ms=Millis(settings.store_deadline_ms),
-    )
+    dispatcher = Dispatcher(toolbox, clock, metrics, Gate(hints.pauses))
+    operations = Operations(features, dispatcher, clock, deadline_ms=Millis(limits.store_deadline_ms))
     info = ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS)
     return Services(
         settings=settings,
