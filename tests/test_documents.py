@@ -6,9 +6,12 @@ import asyncio
 import re
 import tomllib
 
+import pytest
+
 from codesynapse.contracts import errors
 from codesynapse.contracts.opening import Opener
 from codesynapse.contracts.plugin import GROUP
+from codesynapse.server.features.product import INSTRUCTIONS
 from codesynapse.server.http.errors import STATUS, status_of
 from codesynapse.server.mcp.request import SUPPORTED
 from tests.documents import DOCS, WHAT_TO_DO, error_kinds, listed_tools, rendered, tables_of
@@ -68,3 +71,40 @@ def test_the_sample_of_a_backend_declares_itself() -> None:
 def test_the_sample_registers_where_backends_are_looked_for() -> None:
     (text,) = blocks(page("backends"), "toml")
     assert tomllib.loads(text)["project"]["entry-points"] == {GROUP: {"mygraph": "mypackage:open_mygraph"}}
+
+
+ADVICE = re.compile(
+    r"\bbefore (?:you )?paus"
+    r"|\b(?:check|look|ask|watch|make sure|verify|wait)\b[^.]*\b(?:parallel|concurrent|connected|other|another)\b[^.]*"
+    r"\b(?:session|client|conversation|chat)s?\b",
+    re.IGNORECASE,
+)
+"""Advice that was right while a pause silenced everybody (seed 1 §9)."""
+
+
+def stale(text: str) -> list[str]:
+    """The paragraphs and rows about pausing that advise to look for others first."""
+    parts = re.split(r"\n\s*\n|\n\|", text)
+    return [part for part in parts if "paus" in part.casefold() and ADVICE.search(" ".join(part.split()))]
+
+
+def test_nothing_that_people_or_models_read_advises_to_look_for_other_sessions_before_pausing() -> None:
+    documents = [path.read_text(encoding="utf-8") for path in (*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md"))]
+    described = [str(tool) for tool in asyncio.run(listed_tools())]
+    read = [*documents, *described, INSTRUCTIONS]
+    assert sum("paus" in each.casefold() for each in read) > 5
+    assert [part for each in read for part in stale(each)] == []
+
+
+@pytest.mark.parametrize(
+    "advice",
+    [
+        "Check for parallel sessions before you pause.",
+        "`pause_persistence`: look whether another client\nis connected.",
+        "Before pausing, ask.",
+        "Make sure that no other session is writing; a pause stops it too.",
+    ],
+)
+def test_advice_of_that_kind_would_be_found(advice: str) -> None:
+    assert stale(f"A page.\n\n{advice}\n\nMore.") == [advice]
+    assert stale("A pause holds your own writes; another session goes on.") == []

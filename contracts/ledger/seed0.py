@@ -670,7 +670,10 @@ ROWS: tuple[Requirement, ...] = (
         id="propagation:embedding",
         promise="Local embedding runs with the execution of the call that asked for it.",
         source="seed 0, Propagation and jobs",
-        to_come="Vectors and recall quality",
+        tests=(
+            "tests/server/memory/test_models.py::test_nothing_is_embedded_for_an_execution_that_has_ended",
+            "tests/server/memory/test_models.py::test_only_models_ask_an_embedder_so_that_each_text_has_an_execution",
+        ),
     ),
     Requirement(
         id="propagation:model",

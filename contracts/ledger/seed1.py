@@ -327,7 +327,9 @@ ROWS: tuple[Requirement, ...] = (
         id="findings:out-of-scope",
         promise="`get_session_findings` lists nothing by the session that wrote it.",
         source="seed 1 §5",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/integration/test_session_key.py::test_the_findings_are_the_same_under_every_key_whoever_wrote_or_queued_what",
+        ),
     ),
     Requirement(
         id="cost:by-deletion",
@@ -379,6 +381,7 @@ ROWS: tuple[Requirement, ...] = (
         source="seed 1 §6; decision 6",
         tests=(
             "tests/server/tools/test_agents.py::test_of_the_seeds_thirty_exactly_22_carry_the_key_and_of_ours_those_of_decision_6",
+            "tests/server/tools/test_agents.py::test_the_tools_with_a_key_are_exactly_those_22_of_the_seed_and_two_of_ours",
         ),
     ),
     Requirement(
@@ -453,7 +456,9 @@ ROWS: tuple[Requirement, ...] = (
         id="version:stale-advice",
         promise="No document advises to look for parallel sessions before pausing.",
         source="seed 1 §9",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/test_documents.py::test_nothing_that_people_or_models_read_advises_to_look_for_other_sessions_before_pausing",
+        ),
     ),
     Requirement(
         id="resume:was-active",

@@ -116,6 +116,20 @@ async def test_only_a_keyless_remote_caller_reads_that_identity_is_shared(transp
         assert "identity_shared" not in await call("get_session_findings", session_key="A")
 
 
+@both
+async def test_the_findings_are_the_same_under_every_key_whoever_wrote_or_queued_what(transport: str):
+    async with calling(transport) as (running, call):
+        await write(call, "A")
+        await call("store", agent_id="bob", content="tea", session_key="A")
+        await call("archive_episode", agent_id="bob", summary="x", history=[{}] * 51, session_key="A")
+        for _ in range(2):
+            running.services.hints.embedding_failed(Cause.ENDPOINT)
+        said = [await call("get_session_findings", session_key=key) for key in ("A", "B", None)]
+        assert [each.pop("identity_shared", False) for each in said] == [False, False, transport == "http"]
+        assert said[0] == said[1] == said[2]
+        assert (said[0]["total"], said[0]["counts_by_kind"]) == (1, {"embedder": 1})
+
+
 async def test_the_stateless_revision_over_stdio_claims_no_shared_identity_either():
     async with product() as running:
         person = await running.person()

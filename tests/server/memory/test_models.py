@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
 import pytest
 
 from codesynapse.backends.embedders import open_embedder
 from codesynapse.backends.embedders.hashing import HashingEmbedder
-from codesynapse.contracts.errors import CodeSynapseError, EmbedderDown, EmbedderMisconfigured
+from codesynapse.contracts.errors import CodeSynapseError, EmbedderDown, EmbedderMisconfigured, ExecutionCancelled
 from codesynapse.contracts.vectors import Vector
 from codesynapse.server.hints.health import Cause, Condition
 from codesynapse.server.hints.state import Hints
 from codesynapse.server.memory.models import Models
 from tests.server.world import World, world
+
+SERVER = Path(__file__).parent.parent.parent.parent / "server"
 
 
 class Flaky(HashingEmbedder):
@@ -79,3 +82,35 @@ async def test_without_an_embedder_there_are_no_vectors_and_no_failures(here: Wo
     hints = Hints(embedder=False)
     assert await Models(open_embedder("none"), hints, here.clock, 10_000).embed(execution, ["tea"]) is None
     assert hints.health.condition is Condition.HINT
+
+
+class Counted(HashingEmbedder):
+    """The hashing embedder, which remembers what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[Sequence[str]] = []
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        self.asked.append(texts)
+        return await super().embed(texts)
+
+
+async def test_nothing_is_embedded_for_an_execution_that_has_ended(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    embedder = Counted()
+    models = Models(embedder, here.hints, here.clock, 10_000)
+    assert await models.embed(execution, ["tea"]) is not None
+    execution.cancellation.cancel()
+    with pytest.raises(ExecutionCancelled):
+        await models.embed(execution, ["coffee"])
+    assert embedder.asked == [["tea"]]
+
+
+def test_only_models_ask_an_embedder_so_that_each_text_has_an_execution():
+    asking = [
+        path.relative_to(SERVER).as_posix()
+        for path in SERVER.rglob("*.py")
+        if "embedder.embed(" in path.read_text(encoding="utf-8")
+    ]
+    assert asking == ["memory/models.py"]

@@ -12,6 +12,16 @@ GRAPH_AND_SESSION = PAUSE_TOOLS | {
     *("get_session_findings", "get_queue_status", "get_operating_context"),
 }
 
+WRITERS = {
+    *("store", "archive_episode", "update_memory", "lock_memory", "unlock_memory", "delete_memory", "delete_episode"),
+    *("delete_agent_data", "update_profile", "calibrate_threshold", "set_recall_precision", "migrate_channel_axis"),
+    *("import_memories", "merge_memories", "check_health", "deep_check"),
+}
+"""The sixteen as seed 1 §5 writes them out."""
+FIRST_STAGE = {"recall", "recall_with_context", "pause_persistence", "resume_persistence", "persistence_status"}
+OURS = {"recall_context", "upsert_graph_triples"}
+"""Decision 6; `offload_turns` and `promote_facts` join with their issue."""
+
 
 async def test_a_server_lists_all_tools_of_agent_memory_behind_those_of_the_graph():
     names = [tool["name"] for tool in await listed_tools()]
@@ -54,6 +64,14 @@ async def test_of_the_seeds_thirty_exactly_22_carry_the_key_and_of_ours_those_of
     assert (len(seeds), len(keyed), keyed) == (30, 22, SEED_KEYED)
     graph = {tool["name"] for tool in sets["graph"] if "session_key" in tool["inputSchema"]["properties"]}
     assert graph == {"recall_context", "upsert_graph_triples"}
+
+
+async def test_the_tools_with_a_key_are_exactly_those_22_of_the_seed_and_two_of_ours():
+    keyed = [tool["name"] for tool in await listed_tools() if "session_key" in tool["inputSchema"]["properties"]]
+    seeds = WRITERS | FIRST_STAGE | {"get_session_findings"}
+    assert (len(seeds), len(keyed)) == (22, 24)
+    assert set(keyed) == seeds | OURS
+    assert (SEED_WRITERS.keys(), RECALL_TOOLS | PAUSE_TOOLS) == (WRITERS, FIRST_STAGE)
 
 
 async def test_one_full_text_is_on_the_two_recall_tools_and_one_short_text_elsewhere():
