@@ -12,7 +12,6 @@ from codesynapse.backends import features_of, open_backend
 from codesynapse.backends.embedders import open_embedder
 from codesynapse.contracts.agent_port import AgentMemory
 from codesynapse.contracts.errors import CodeSynapseError, Invalid
-from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, StoreStatus, VectorIndex
 from codesynapse.contracts.transports import Transports
 from codesynapse.server.agents.folder import Folder
@@ -202,8 +201,7 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     register_session_tools(toolbox, _session_tools(settings, ports, hints, clock))
     features = Features(toolbox, updates)
     register_product(features, sessions, engine, repository, recall, size_max=limits.resource_max_bytes)
-    dispatcher = Dispatcher(toolbox, clock, metrics, Gate(hints.pauses))
-    operations = Operations(features, dispatcher, clock, deadline_ms=Millis(limits.store_deadline_ms))
+    operations = Operations(features, Dispatcher(toolbox, clock, metrics, Gate(hints.pauses)), clock, limits)
     info = ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS)
     return Services(
         settings=settings,

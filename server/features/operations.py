@@ -8,11 +8,12 @@ from msgspec import Raw, Struct
 
 from codesynapse.contracts.deadlines import within
 from codesynapse.contracts.errors import CodeSynapseError, ExecutionMissing, NotFound, RepositoryForbidden
-from codesynapse.contracts.identity import Execution, Millis, require
+from codesynapse.contracts.identity import Execution, require
 from codesynapse.server.clock import Clock
 from codesynapse.server.features.registry import Features, PromptResult, Resource, ResourceTemplate
 from codesynapse.server.features.templates import URI_MAX
 from codesynapse.server.features.updates import Key
+from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.catalog import no_method, no_tool, paged
 from codesynapse.server.mcp.connection import STATIC
 from codesynapse.server.mcp.errors import protocol_error
@@ -26,8 +27,6 @@ from codesynapse.server.mcp.messages import (
 from codesynapse.server.telemetry import fault, unanswered
 from codesynapse.server.tools.dispatch import PASSING, Dispatcher
 from codesynapse.server.tools.registry import Answer, ToolContext
-
-DEADLINE_MS = Millis(10_000)
 
 VALUES_MAX = 100
 """How many values a completion holds; the protocol's bound."""
@@ -72,16 +71,14 @@ _decode_complete = msgspec.json.Decoder(_Complete).decode
 
 
 class Operations:
-    """Performs methods. deadline_ms: how long one may keep the stores busy, in milliseconds."""
+    """Performs methods. Each may keep the stores busy for `store_deadline_ms` of the limits."""
 
-    def __init__(
-        self, features: Features, dispatcher: Dispatcher, clock: Clock, *, deadline_ms: Millis = DEADLINE_MS
-    ) -> None:
+    def __init__(self, features: Features, dispatcher: Dispatcher, clock: Clock, limits: Limits) -> None:
         self.features = features
         self.dispatcher = dispatcher
         self.catalog = features.toolbox.catalog
         self._clock = clock
-        self._deadline_s = deadline_ms / 1000
+        self._deadline_s = limits.store_deadline_ms / 1000
 
     async def run(
         self,

@@ -80,7 +80,7 @@ async def run(
     connection = Connection(toolbox.catalog, ServerInfo(name="n", title="t", version="1", instructions="i"))
     connection.log_level = level
     clock = ManualClock(0)
-    made = Operations(Features(toolbox), Dispatcher(toolbox, clock, Metrics()), clock)
+    made = Operations(Features(toolbox), Dispatcher(toolbox, clock, Metrics()), clock, Limits())
     heard.subscriptions = Subscriptions(made, heard.notify, 2)
     calls = Calls(made, Limits())
     asked = Run(RequestId(b"7"), "tools/call", Raw(b'{"name":"tool"}'), "tool", token)

@@ -16,6 +16,7 @@ from codesynapse.server.features.product import register_product
 from codesynapse.server.features.registry import Features
 from codesynapse.server.features.resources import cut
 from codesynapse.server.features.updates import repository_key, session_key
+from codesynapse.server.limits import Limits
 from codesynapse.server.mcp.messages import INVALID_PARAMS, RESOURCE_NOT_FOUND, ProtocolError
 from codesynapse.server.telemetry import Metrics
 from codesynapse.server.tools.dispatch import STORED_DATA, Dispatcher
@@ -36,7 +37,7 @@ async def here() -> AsyncIterator[World]:
 def operations(here: World, size_max: int = 262_144) -> Operations:
     features = Features(Toolbox())
     register_product(features, here.sessions, here.engine, here.repository, here.recall, size_max=size_max)
-    return Operations(features, Dispatcher(features.toolbox, here.clock, Metrics()), here.clock)
+    return Operations(features, Dispatcher(features.toolbox, here.clock, Metrics()), here.clock, Limits())
 
 
 async def read(here: World, execution: Execution, uri: str, size_max: int = 262_144) -> dict[str, Any]:

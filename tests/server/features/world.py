@@ -20,6 +20,7 @@ from codesynapse.server.features.registry import (
     text_contents,
     text_message,
 )
+from codesynapse.server.limits import Limits
 from codesynapse.server.telemetry import Metrics
 from codesynapse.server.tools.dispatch import Dispatcher
 from codesynapse.server.tools.registry import Blocks, Tool, Toolbox
@@ -39,7 +40,7 @@ def execution(deadline_ms: int = 9) -> Execution:
 def operations(features: Features | None = None) -> Operations:
     features = features or Features(Toolbox())
     clock = ManualClock(0)
-    return Operations(features, Dispatcher(features.toolbox, clock, Metrics()), clock)
+    return Operations(features, Dispatcher(features.toolbox, clock, Metrics()), clock, Limits())
 
 
 def raw(value: object) -> Raw:

@@ -44,7 +44,7 @@ def session(version: str = "2025-11-25", *, asks: bool = True) -> tuple[Live, Ou
     caller = Caller(tenant_id="t", subject_id="u", key_id="k")
     live = Live("id", caller, connection, EventLog(Limits(), Budget(9_999)), clock)
     toolbox = Toolbox()
-    calls = Calls(Operations(Features(toolbox), Dispatcher(toolbox, clock, Metrics()), clock), Limits())
+    calls = Calls(Operations(Features(toolbox), Dispatcher(toolbox, clock, Metrics()), clock, Limits()), Limits())
     stream = live.log.open((ID,))
     return live, Outgoing(live, stream, clock, asks, calls), stream
 
