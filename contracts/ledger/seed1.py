@@ -225,6 +225,7 @@ ROWS: tuple[Requirement, ...] = (
         tests=(
             "tests/integration/test_session_key.py::test_a_declared_pause_skips_its_own_writes_and_leaves_others_and_keyless_ones_alone",
             "tests/server/tools/test_gate.py::test_every_tool_of_the_table_writes_under_another_key_and_under_none",
+            "tests/integration/test_paused_clients.py::test_one_client_pauses_its_key_and_the_others_writes_go_on",
         ),
     ),
     Requirement(
@@ -234,6 +235,7 @@ ROWS: tuple[Requirement, ...] = (
         tests=(
             "tests/integration/test_session_key.py::test_a_keyless_pause_skips_keyless_writes_and_leaves_declared_ones_alone",
             "tests/server/tools/test_gate.py::test_a_keyless_pause_skips_keyless_writes_and_no_declared_ones",
+            "tests/integration/test_paused_clients.py::test_a_keyless_pause_reaches_every_keyless_client_of_its_principal",
         ),
     ),
     Requirement(
