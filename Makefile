@@ -27,7 +27,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapsho
 install = if [ -x $(UV) ]; then $(UV) pip install --quiet --python $(BIN)/python --compile-bytecode $(1); \
 	else $(BOOT)/bin/python -m pip --python $(BIN)/python install --quiet --disable-pip-version-check $(1); fi
 
-.PHONY: help setup serve servers servers-stop test test-all contract conformance lint format bench-mcp bench-stores fuzz fuzz-stores mutate image-test lock clean
+.PHONY: help setup serve servers servers-stop test test-all contract conformance lint format bench-mcp bench-stores bench-agents fuzz fuzz-stores mutate image-test lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
@@ -78,6 +78,9 @@ bench-mcp: .venv/dev.stamp ## measure a tool call and an idle stream beside the 
 
 bench-stores: .venv/dev.stamp ## measure every store beside its bare client; make bench-stores ARGS="--quick"
 	@$(BIN)/python -m benchmarks.stores_bench $(ARGS)
+
+bench-agents: .venv/dev.stamp ## measure storing and recalling agent memories beside cpersona; make bench-agents ARGS="--quick"
+	@$(BIN)/python -m benchmarks.agents_bench $(ARGS)
 
 fuzz: .venv/dev.stamp ## draw bytes into every reader for ten minutes of CPU; make fuzz ARGS="--cpu-s 60 --seed 1"
 	@$(BIN)/python -m tests.fuzz $(ARGS)

@@ -29,6 +29,7 @@ COMMANDS = {
     "conformance": "python -m tests.conformance",
     "bench-mcp": "python -m benchmarks.mcp_bench",
     "bench-stores": "python -m benchmarks.stores_bench",
+    "bench-agents": "python -m benchmarks.agents_bench",
     "fuzz": "python -m tests.fuzz",
     "fuzz-stores": "python -m tests.backends.fuzz",
     "mutate": "python -m tests.mutations",

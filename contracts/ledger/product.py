@@ -1252,7 +1252,10 @@ ROWS: tuple[Requirement, ...] = (
         id="commands:bench-agents",
         promise="`make bench-agents` prints its table and writes the JSON under `build/bench/`.",
         source="product.md, Commands",
-        to_come="Agent memory and the declared session key",
+        tests=(
+            "tests/benchmarks/test_agents_bench.py::test_the_table_is_printed_last_and_the_report_is_written",
+            "tests/benchmarks/test_agents_bench.py::test_a_missed_target_is_named_and_fails_the_run",
+        ),
     ),
     Requirement(
         id="commands:bench-recall",
