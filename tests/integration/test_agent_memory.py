@@ -82,16 +82,6 @@ async def test_two_hundred_equal_stores_at_once_leave_one_row(store: str, tmp_pa
         assert (await call("list_memories", agent_id=AGENT))["count"] == 1
 
 
-async def test_a_queued_write_is_dropped_by_its_own_keys_pause_and_kept_by_anothers():
-    async with product() as running:
-        call = caller(await running.open(await running.person()))
-        for key in ("A", "B"):
-            await call("archive_episode", agent_id=AGENT, summary=f"of {key}", history=HISTORY, session_key=key)
-        await call("pause_persistence", session_key="A")
-        await running.services.work()
-        assert [each["summary"] for each in (await call("list_episodes"))["episodes"]] == ["of B"]
-
-
 async def test_a_thread_over_stdio_works_off_what_it_queues_without_a_server_beside_it(tmp_path: Path):
     async with process(tmp_path) as server, aiohttp.ClientSession() as http:
         session_id = await register(server, http, fresh())
