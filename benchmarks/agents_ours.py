@@ -1,7 +1,8 @@
-"""Our side of the benchmark of agent memory: the composed server over SQLite, with all that a client's call meets.
+"""Our side of the benchmark of agent memory: the composed server over SQLite, called where its transports call it.
 
-Each call checks its key and its session again, is decoded, validated, gated and encoded as over HTTP; only HTTP itself
-is left out. `--profile FILE` writes where the time of the event loop's thread went.
+A call is decoded, validated, gated, checked again before it writes, and encoded. As on the other side, no transport and
+no credential is measured; `make bench-mcp` measures those. `--profile FILE` writes where the time of the event loop's
+thread went.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from contextlib import nullcontext
 from msgspec import Raw
 
 from benchmarks.agents_child import driven
-from codesynapse.contracts.identity import Cancellation
+from codesynapse.contracts.accounts import Authority
+from codesynapse.contracts.identity import Cancellation, Execution
 from codesynapse.server.cli.first import bootstrap
+from codesynapse.server.features.operations import Result
 from codesynapse.server.services import Services, compose, open_ports
 from codesynapse.server.sessions.registry import execution_of
 from codesynapse.server.settings import load
 from codesynapse.server.telemetry import configure_logging
-from codesynapse.server.tools.dispatch import answer_json
 from codesynapse.server.tools.registry import Answer, ToolContext, no_progress
 
 SESSION_ID = "bench"
@@ -30,26 +32,25 @@ CONTEXT = ToolContext(progress=no_progress, log=lambda level, text: None)
 
 
 class Ours:
-    """Calls as the shells make them, under a registered session."""
+    """Calls as the shells make them, under a registered session. authority: whose."""
 
-    def __init__(self, services: Services, key: str) -> None:
-        self._services = services
-        self._key = key
+    def __init__(self, services: Services, authority: Authority) -> None:
+        self._run = services.operations.run
+        self._authority = authority
 
-    def request(self, tool: str, arguments: dict[str, object]) -> Raw:
-        return Raw(json.dumps({"name": tool, "arguments": arguments}).encode())
+    def request(self, tool: str, arguments: dict[str, object]) -> tuple[Execution, Raw]:
+        assert self._authority.binding is not None
+        execution = execution_of(self._authority, self._authority.binding.identity, Cancellation())
+        return execution, Raw(json.dumps({"name": tool, "arguments": arguments}).encode())
 
-    async def call(self, request: Raw) -> bytes:
-        authority = await self._services.sessions.authorize(self._key, SESSION_ID)
-        assert authority.binding is not None
-        execution = execution_of(authority, authority.binding.identity, Cancellation())
-        answer = await self._services.operations.run(execution, "tools/call", request, CONTEXT)
+    async def call(self, request: tuple[Execution, Raw]) -> Result:
+        execution, params = request
+        return await self._run(execution, "tools/call", params, CONTEXT)
+
+    def text(self, answer: Result) -> str:
         assert isinstance(answer, Answer)
-        return answer_json(answer)
-
-    def text(self, answer: bytes) -> str:
-        said: str = json.loads(answer)["content"][0]["text"]
-        return said
+        assert answer.structured is not None
+        return answer.structured.decode()
 
 
 async def serve(home: str) -> None:
@@ -60,7 +61,7 @@ async def serve(home: str) -> None:
         key = await bootstrap(ports.accounts, services.clock)
         authority = await services.sessions.authorize(key, None)
         await services.sessions.register(authority.caller, SESSION_ID)
-        await driven(Ours(services, key))
+        await driven(Ours(services, await services.sessions.authorize(key, SESSION_ID)))
 
 
 def main() -> None:
