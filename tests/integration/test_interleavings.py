@@ -75,6 +75,7 @@ class World:
         self._stack = AsyncExitStack()
         self.held: dict[str, asyncio.Event] = {}
         self.examples = 0
+        self.pairs: list[list[Transport]] = []
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run(asyncio.wait_for(work, 60))
@@ -93,7 +94,10 @@ class World:
             await one.services.ports.session_memory.set_quotas(person.tenant, room)
 
     async def renew(self) -> None:
-        """Other sessions, before the memory of these is full."""
+        """Other sessions, before the memory of these is full. What is kept of ended ones would crowd out the others."""
+        for transport in [each for pair in self.pairs for each in pair]:
+            async with transport.http.delete(transport.url, headers=transport.all_headers()) as ended:
+                assert ended.status == 204
         ana, bob = self.people
         self.pairs = [
             [await self.servers[0].open(each) for each in (ana, bob)],
