@@ -101,6 +101,23 @@ def test_the_suite_is_run_on_the_named_store_and_pytest_has_the_last_word(instal
     assert calls(installed) == [f"{SUITE}{store}"]
 
 
+@pytest.mark.parametrize(
+    ("store", "backend"),
+    [("neo4j", "neo4j"), ("neo4j-2026", "neo4j"), ("hugegraph-1.5", "hugegraph"), ("hugegraph-1.7", "hugegraph")],
+)
+def test_for_a_graph_store_the_suite_is_run_beside_its_server(installed: Path, store: str, backend: str) -> None:
+    code, said = make(installed, "contract", f"STORE={store}")
+    assert (code, said) == (0, "")
+    suite = SUITE.replace("python ", ".venv/bin/python ")
+    assert calls(installed) == [f"python -m tests.servers run {store} -- {suite}{backend}"]
+
+
+def test_setup_installs_what_needs_rights(place: Path) -> None:
+    code, said = make(place, "setup", "--dry-run")
+    assert code == 0
+    assert 0 <= said.find("-m tests.servers.tools") < said.find("-m tests.docker.building")
+
+
 def test_a_store_that_is_not_there_is_refused_with_those_that_are(installed: Path) -> None:
     code, said = make(installed, "contract", "STORE=nowhere")
     assert code != 0

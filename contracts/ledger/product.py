@@ -854,7 +854,12 @@ ROWS: tuple[Requirement, ...] = (
             "Neo4j, bolt and HugeGraph URLs in `CODESYNAPSE_GRAPH` open those servers, encrypted where they say so."
         ),
         source="product.md, Settings",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/integration/test_down_store.py::test_the_scheme_of_a_url_names_the_backend",
+            "tests/backends/neo4j/test_options.py::test_user_and_password_are_percent_decoded_and_left_out_of_the_address",
+            "tests/backends/hugegraph/test_address.py::test_a_whole_url_is_taken_apart",
+            "tests/integration/test_down_store.py::test_the_server_starts_beside_a_store_that_is_down_and_is_ready_when_it_is_there",
+        ),
     ),
     Requirement(
         id="store:alike",
@@ -1181,9 +1186,13 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="commands:setup",
-        promise="`make setup` installs what needs rights: Java, Maven and PostgreSQL.",
+        promise="`make setup` installs what needs rights: Java, Maven and what builds the image.",
         source="product.md, Commands",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/test_make.py::test_setup_installs_what_needs_rights",
+            "tests/servers/test_servers.py::test_missing_programs_are_named_with_the_line_that_installs_them",
+            "tests/servers/test_servers.py::test_in_ci_they_are_installed",
+        ),
     ),
     Requirement(
         id="commands:fresh",
@@ -1207,7 +1216,10 @@ ROWS: tuple[Requirement, ...] = (
         id="commands:contract:graph",
         promise="`make contract` runs the suite on Neo4j and on HugeGraph 1.5 and 1.7.",
         source="product.md, Commands",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/test_make.py::test_for_a_graph_store_the_suite_is_run_beside_its_server",
+            "tests/test_contract.py::test_the_suite_runs_here_on_every_store_that_is_shipped",
+        ),
     ),
     Requirement(
         id="commands:contract:postgres",

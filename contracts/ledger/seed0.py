@@ -1001,7 +1001,10 @@ ROWS: tuple[Requirement, ...] = (
         id="store:contract:graph-servers",
         promise="Neo4j and HugeGraph pass the same session-memory contract as the memory store.",
         source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/test_contract.py::test_the_suite_runs_here_on_every_store_that_is_shipped",
+            "tests/backends/test_differential.py::test_all_stores_answer_as_the_law_does",
+        ),
     ),
     Requirement(
         id="engine:scope",
@@ -1071,7 +1074,10 @@ ROWS: tuple[Requirement, ...] = (
         id="schema:scope",
         promise="A scope record has tenant, session, ns, bounded document, revision, expiry, tombstone and fact count.",
         source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/backends/neo4j/test_records.py::test_the_record_of_a_scope_has_its_place_document_revision_expiry_and_count",
+            "tests/backends/hugegraph/test_records.py::test_the_record_of_a_scope_has_its_place_document_revision_expiry_and_count",
+        ),
     ),
     Requirement(
         id="schema:entity",
@@ -1080,7 +1086,10 @@ ROWS: tuple[Requirement, ...] = (
             "embedding."
         ),
         source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/backends/neo4j/test_records.py::test_entities_and_facts_carry_the_place_of_their_scope_and_its_expiry",
+            "tests/backends/hugegraph/test_records.py::test_entities_and_facts_carry_the_place_of_their_scope_and_its_expiry",
+        ),
     ),
     Requirement(
         id="schema:fact",
@@ -1089,25 +1098,37 @@ ROWS: tuple[Requirement, ...] = (
             "and expiry."
         ),
         source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/backends/neo4j/test_records.py::test_entities_and_facts_carry_the_place_of_their_scope_and_its_expiry",
+            "tests/backends/hugegraph/test_records.py::test_entities_and_facts_carry_the_place_of_their_scope_and_its_expiry",
+        ),
     ),
     Requirement(
         id="schema:tenant-lock",
         promise="Neo4j checks quotas of concurrent commits under one lock record a tenant.",
         source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/backends/neo4j/test_store.py::test_a_quota_is_checked_against_what_another_is_just_writing",
+            "tests/backends/test_racing.py::test_writers_of_two_processes_reach_the_cap_of_each_tenant_and_do_not_pass_it",
+        ),
     ),
     Requirement(
         id="schema:apart",
         promise="No session entity carries the code graph's label `Node`, and no session edge is a durable `FACT`.",
         source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/backends/neo4j/test_edges.py::test_no_session_entity_is_a_code_node_and_no_session_edge_a_durable_fact",
+            "tests/backends/hugegraph/test_store.py::test_labels_are_the_seeds_and_never_those_of_the_code_graph",
+        ),
     ),
     Requirement(
         id="schema:shared-code",
         promise="Two sessions on one repository read one code graph; it is not copied for each.",
         source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/backends/neo4j/test_records.py::test_sessions_on_one_repository_share_its_code_graph_and_copy_none_of_it",
+            "tests/backends/hugegraph/test_records.py::test_sessions_on_one_repository_share_its_code_graph_and_copy_none_of_it",
+        ),
     ),
     Requirement(
         id="schema:code-properties",
@@ -1203,7 +1224,10 @@ ROWS: tuple[Requirement, ...] = (
         id="limits:backend-request",
         promise="A snapshot over the backend's own request limit is refused clearly before anything is sent.",
         source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/backends/hugegraph/test_store.py::test_a_commit_that_is_too_long_for_the_server_is_refused_and_the_line_stays",
+            "tests/backends/hugegraph/test_connection.py::test_the_longest_request_is_found_and_a_longer_one_is_refused_unsent",
+        ),
     ),
     Requirement(
         id="limits:lifetime",
@@ -1220,7 +1244,11 @@ ROWS: tuple[Requirement, ...] = (
             "Commits on one HugeGraph server happen one by one, and the docs promise nothing of the kind for a cluster."
         ),
         source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/backends/hugegraph/test_session.py::test_of_many_plans_on_one_version_exactly_one_is_written",
+            "tests/backends/hugegraph/test_store.py::test_of_writers_on_two_adapters_exactly_one_wins_each_revision",
+            "tests/integration/test_docs.py::test_nothing_is_promised_of_a_cluster_of_hugegraph_servers",
+        ),
     ),
     Requirement(
         id="read:scope-filters",
@@ -1236,19 +1264,31 @@ ROWS: tuple[Requirement, ...] = (
         id="read:traversal-scope",
         promise="A traversal keeps tenant, session and namespace on both ends of each edge.",
         source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/backends/neo4j/test_edges.py::test_two_sessions_with_the_same_names_share_no_node",
+            "tests/backends/hugegraph/test_store.py::test_the_seeds_traversal_serves_what_the_engine_serves",
+        ),
     ),
     Requirement(
         id="queries:representative",
         promise="The seed's Cypher and Gremlin queries return from stored data what the engine returns.",
         source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/backends/neo4j/test_edges.py::test_the_query_of_the_seed_finds_exactly_what_is_served",
+            "tests/backends/neo4j/test_edges.py::test_superseded_and_retracted_facts_leave_no_edge",
+            "tests/backends/hugegraph/test_store.py::test_the_seeds_traversal_serves_what_the_engine_serves",
+            "tests/backends/hugegraph/test_store.py::test_no_stale_edge_is_served_after_superseding_and_retracting",
+        ),
     ),
     Requirement(
         id="queries:constant:graph",
         promise="Cypher and Gremlin scripts are constants, and values reach them only by parameters or bindings.",
         source="seed 0, Graph and vector schema",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/backends/test_constant_queries.py::test_no_statement_of_a_graph_store_is_put_together_from_values",
+            "tests/backends/hugegraph/test_connection.py::test_no_value_becomes_code",
+            "tests/backends/test_hostile_strings.py::test_a_hostile_text_is_answered_alike_by_all_stores",
+        ),
     ),
     Requirement(
         id="queries:constant:sql",
@@ -1603,7 +1643,10 @@ ROWS: tuple[Requirement, ...] = (
         id="release:graph-servers",
         promise="The checks before a release run the contract on a real Neo4j and a real HugeGraph.",
         source="seed 0, Retention, audit and verification",
-        to_come="Neo4j and Apache HugeGraph",
+        tests=(
+            "tests/test_make.py::test_what_decides_whether_a_change_may_land_runs_the_checks_and_all_tests",
+            "tests/backends/test_differential.py::test_all_stores_answer_as_the_law_does",
+        ),
     ),
     Requirement(
         id="release:postgres",

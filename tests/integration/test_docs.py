@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tests.integration.harness import command, environment, process
 
-PAGE = (Path(__file__).parents[2] / "docs" / "getting-started.md").read_text(encoding="utf-8")
+PAGES = Path(__file__).parents[2] / "docs"
+PAGE = (PAGES / "getting-started.md").read_text(encoding="utf-8")
 
 
 def blocks(title: str) -> list[str]:
@@ -60,3 +61,13 @@ async def test_a_backup_beside_a_running_server_holds_what_was_acknowledged(tmp_
     assert (code, '"session_id":"chat-1"' in out) == (0, True)
     _, out, _ = await command(restored, "doctor", env={"CODESYNAPSE_PORT": "0"})
     assert "ok: home: is a private folder that can be written" in out
+
+
+def test_nothing_is_promised_of_a_cluster_of_hugegraph_servers() -> None:
+    page = " ".join((PAGES / "stores.md").read_text(encoding="utf-8").split())
+    one, cluster = (
+        page.index("On **one HugeGraph server**"),
+        page.index("On **a cluster of several HugeGraph servers**"),
+    )
+    assert "commits are made one by one" in page[one:cluster]
+    assert "none of that is promised" in page[cluster : cluster + 100]
