@@ -23,6 +23,6 @@ class Embedder(Protocol):
         """The vectors of some texts, in their order, each of unit length.
 
         texts: at most TEXTS_MAX, each of at most TEXT_MAX characters. Raises EmbedderDown where it was asked and did
-        not answer, EmbedderMisconfigured where it could not even be asked.
+        not answer, EmbedderMisconfigured where its settings must be corrected first.
         """
         ...

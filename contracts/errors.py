@@ -352,6 +352,6 @@ class EmbedderDown(Unavailable):
 
 
 class EmbedderMisconfigured(Unavailable):
-    """The embedder is configured wrongly and cannot be asked; recall goes by words."""
+    """The embedder is configured wrongly and cannot be used; recall goes by words."""
 
     code = "embedder_misconfigured"

@@ -10,7 +10,9 @@ from msgspec import Struct, field
 
 from codesynapse.backends import features_of, open_backend
 from codesynapse.backends.embedders import open_embedder
+from codesynapse.backends.embedders.http import Endpoint
 from codesynapse.contracts.agent_port import AgentMemory
+from codesynapse.contracts.embedding import Embedder
 from codesynapse.contracts.errors import CodeSynapseError, Invalid
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, StoreStatus, VectorIndex
 from codesynapse.contracts.transports import Transports
@@ -36,7 +38,7 @@ from codesynapse.server.memory.repository import RepositoryEngine
 from codesynapse.server.modern.service import Modern
 from codesynapse.server.secret import SecretKey, secret_key
 from codesynapse.server.sessions.registry import Sessions
-from codesynapse.server.settings import Settings, SettingsError, graph_url
+from codesynapse.server.settings import Settings, SettingsError, check_endpoint, embedder_key, graph_url
 from codesynapse.server.telemetry import Metrics
 from codesynapse.server.tools.agents import register_agent_tools
 from codesynapse.server.tools.dispatch import Dispatcher
@@ -65,6 +67,7 @@ class Ports(Struct, kw_only=True):
     agents: AgentMemory | None = None
     probe: Callable[[], Awaitable[StoreStatus]] | None = None
     transports: Transports | None = None
+    embedder: Embedder | None = None
     secret: SecretKey = field(default_factory=SecretKey.fresh)
 
 
@@ -113,6 +116,7 @@ async def open_ports(settings: Settings) -> AsyncIterator[Ports]:
     """
     # Entry points are files, and importing a backend reads more of them.
     await asyncio.to_thread(_check_stores, settings)
+    endpoint = await asyncio.to_thread(endpoint_of, settings)
     async with AsyncExitStack() as stack:
         graph = await stack.enter_async_context(open_store(settings, settings.graph))
         accounts: Backend = graph
@@ -128,6 +132,7 @@ async def open_ports(settings: Settings) -> AsyncIterator[Ports]:
             agents=accounts.agents,
             probe=graph.probe,
             transports=accounts.transports,
+            embedder=await stack.enter_async_context(open_embedder(settings.embedder, endpoint)),
             secret=await asyncio.to_thread(secret_key, settings),
         )
 
@@ -148,6 +153,20 @@ def _check_stores(settings: Settings) -> None:
     if graph.durable and not accounts.durable:
         # Decision 9: after a restart nobody could ever reach what is stored.
         raise SettingsError("CODESYNAPSE_ACCOUNTS: accounts in memory cannot guard a graph store that is durable.")
+
+
+def endpoint_of(settings: Settings) -> Endpoint | None:
+    """Where the embedder `http` is; None for any other. Blocks. Raises SettingsError."""
+    if settings.embedder != "http":
+        return None
+    check_endpoint(settings)
+    return Endpoint(
+        url=settings.embedder_url,
+        model=settings.embedder_model,
+        dimension=settings.embedder_dimension,
+        key=embedder_key(settings),
+        deadline_s=settings.embedder_deadline_ms / 1_000,
+    )
 
 
 @asynccontextmanager
@@ -189,14 +208,14 @@ def backend_of(setting: str) -> str:
 def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) -> Services:
     """Build the services over open stores."""
     sessions = Sessions(ports.accounts, ports.session_memory, ports.vectors, clock)
-    limits, updates, embedder = limits_of(settings), Updates(), open_embedder(settings.embedder)
+    limits, updates = limits_of(settings), Updates()
     engine = SessionEngine(ports.session_memory, clock, session_changes(updates))
     repository = RepositoryEngine(ports.repository, clock, sessions.recheck_writing, repository_changes(updates))
     recall = Recall(engine, repository, clock)
-    hints = Hints(embedder=embedder is not None, advisories=settings.degraded_advisory)
+    hints = Hints(embedder=ports.embedder is not None, advisories=settings.degraded_advisory)
     toolbox, metrics = Toolbox(), Metrics()
     register_graph_tools(toolbox, GraphTools(sessions, engine, repository, recall, hints))
-    models = Models(embedder, hints, clock, settings.store_deadline_ms)
+    models = Models(ports.embedder, hints, clock, settings.embedder_deadline_ms)
     queue, mover = _agent_tools(toolbox, settings, ports, sessions, hints, models, clock)
     register_session_tools(toolbox, _session_tools(settings, ports, hints, clock))
     features = Features(toolbox, updates)

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import msgspec
 from msgspec import Meta, Struct
+
+from codesynapse.contracts.vectors import DIMENSION_MAX
 
 PREFIX = "CODESYNAPSE_"
 CONTRACT_PREFIX = "CODESYNAPSE_CONTRACT_"
@@ -52,9 +54,28 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str, Meta(description="Accounts: `sqlite` or `memory`; `memory` only beside a graph that is not durable.")
     ] = "sqlite"
     embedder: Annotated[
-        Literal["auto", "none", "hashing"],
-        Meta(description="What embeds texts: the best that is installed, none, or `hashing`, which knows no meaning."),
+        Literal["auto", "none", "hashing", "http"],
+        Meta(
+            description="What embeds texts: the best that is installed, none, `hashing`, which knows no meaning, or "
+            "`http` for an OpenAI-compatible endpoint."
+        ),
     ] = "auto"
+    embedder_url: Annotated[
+        str, Meta(description="The endpoint of `http`, as in `http://127.0.0.1:11434/v1/embeddings`.")
+    ] = ""
+    embedder_model: Annotated[str, Meta(description="The model that `http` asks for, by the endpoint's name.")] = ""
+    embedder_dimension: Annotated[
+        int, Meta(ge=0, le=DIMENSION_MAX, description="How many numbers a vector of this model has.")
+    ] = 0
+    embedder_key_file: Annotated[
+        str, Meta(description="File with the key that the endpoint wants, if it wants one.")
+    ] = ""
+    embedder_deadline_ms: Annotated[
+        Duration, Meta(description="How long the embedder may take before recall goes on by words.")
+    ] = 5_000
+    model_hosts: Annotated[
+        str, Meta(description="Hosts that model calls may reach beside loopback's, separated by commas.")
+    ] = ""
     degraded_advisory: Annotated[
         bool, Meta(description="Tell in recall's answers that it is degraded, in full once a session.")
     ] = True
@@ -150,11 +171,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def loopback(self) -> bool:
-        """Whether it listens to this machine alone. Another name may lead anywhere, whatever it looks like."""
-        try:
-            return self.host == "localhost" or ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        """Whether it listens to this machine alone."""
+        return is_loopback(self.host)
 
     @property
     def database(self) -> str:
@@ -171,9 +189,17 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
         for secret in ("api_key", "session_id", "parent_session_id"):
             shown[secret] = "***" if shown[secret] else ""
-        for url in ("graph", "accounts"):
+        for url in ("graph", "accounts", "embedder_url"):
             shown[url] = masked_url(str(shown[url]))
         return shown
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine. Another name may lead anywhere, whatever it looks like."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def masked_url(url: str) -> str:
@@ -196,13 +222,56 @@ def graph_url(settings: Settings) -> str:
         raise SettingsError(
             "CODESYNAPSE_GRAPH_PASSWORD_FILE: CODESYNAPSE_GRAPH must be a URL with a user and without a password."
         )
-    try:
-        password = Path(settings.graph_password_file).read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        password = ""
-    if not password:
-        raise SettingsError("CODESYNAPSE_GRAPH_PASSWORD_FILE: holds no password that can be read.")
+    password = _secret("CODESYNAPSE_GRAPH_PASSWORD_FILE", settings.graph_password_file, "password")
     return f"{scheme}://{user}:{quote(password, safe='')}@{host}"
+
+
+def embedder_key(settings: Settings) -> str:
+    """The key of the embedder's endpoint; '' without one. Blocks. Raises SettingsError."""
+    if not settings.embedder_key_file:
+        return ""
+    key = _secret("CODESYNAPSE_EMBEDDER_KEY_FILE", settings.embedder_key_file, "key")
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise SettingsError("CODESYNAPSE_EMBEDDER_KEY_FILE: holds what no header can carry.")
+    return key
+
+
+def check_endpoint(settings: Settings) -> None:
+    """Raises SettingsError where an endpoint cannot be asked as the settings say, or must not be."""
+    host = _endpoint_host(settings.embedder_url)
+    if host is None:
+        raise SettingsError(
+            "CODESYNAPSE_EMBEDDER_URL: must be http://HOST:PORT/PATH or https://…, without credentials or a query."
+        )
+    if not is_loopback(host) and host not in [each.strip().lower() for each in settings.model_hosts.split(",")]:
+        raise SettingsError("CODESYNAPSE_MODEL_HOSTS: must name the host of CODESYNAPSE_EMBEDDER_URL.")
+    if not settings.embedder_model:
+        raise SettingsError("CODESYNAPSE_EMBEDDER_MODEL: must name the model.")
+    if not settings.embedder_dimension:
+        raise SettingsError("CODESYNAPSE_EMBEDDER_DIMENSION: must say how many numbers a vector of the model has.")
+
+
+def _endpoint_host(text: str) -> str | None:
+    """The host of a URL that holds nothing else than where to ask; None for any other."""
+    try:
+        url = urlsplit(text)
+        if url.scheme not in ("http", "https") or url.port == 0:
+            return None
+        more = url.query or url.fragment or url.username is not None or url.password is not None
+    except ValueError:
+        return None
+    return None if more else url.hostname
+
+
+def _secret(name: str, path: str, what: str) -> str:
+    """What a file holds for a setting, without the blanks around it. Blocks. Raises SettingsError."""
+    try:
+        secret = Path(path).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        secret = ""
+    if not secret:
+        raise SettingsError(f"{name}: holds no {what} that can be read.")
+    return secret
 
 
 def load(environment: Mapping[str, str] | None = None, overrides: Mapping[str, object] | None = None) -> Settings:

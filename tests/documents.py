@@ -114,7 +114,7 @@ WHAT_TO_DO = {
     "store_busy": "Repeat: nothing was written, or the same call finds it done.",
     "store_fault": "Operators: the log on standard error, then `codesynapse doctor`.",
     "embedder_down": "Operators: start the embedder, or make it reachable. Memory is untouched.",
-    "embedder_misconfigured": "Operators: correct `CODESYNAPSE_EMBEDDER`, and restart.",
+    "embedder_misconfigured": "Operators: `codesynapse doctor` names the setting to correct; then restart.",
 }
 
 

@@ -989,7 +989,17 @@ ROWS: tuple[Requirement, ...] = (
         id="hosts:model",
         promise="Model calls reach only the configured hosts, loopback by default.",
         source="product.md, Settings",
-        to_come="Offload, promotion and indexing",
+        tests=(
+            "tests/server/test_settings.py::test_an_embedder_on_loopback_or_on_a_host_that_is_named_may_be_asked",
+            (
+                "tests/server/test_settings.py::"
+                "test_an_endpoint_that_cannot_or_must_not_be_asked_is_refused_by_the_settings_name"
+            ),
+            (
+                "tests/backends/embedders/test_http.py::"
+                "test_an_endpoint_that_answers_something_else_is_a_wrong_configuration"
+            ),
+        ),
     ),
     Requirement(
         id="hosts:ingest",

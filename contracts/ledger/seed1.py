@@ -191,6 +191,7 @@ ROWS: tuple[Requirement, ...] = (
         tests=(
             "tests/server/hints/test_advisories.py::test_each_declared_key_is_told_in_full_once_and_in_short_from_then_on",
             "tests/integration/test_session_key.py::test_during_an_outage_each_caller_is_told_what_the_table_says_and_again_at_the_next",
+            "tests/integration/test_outage.py::test_an_embedder_that_dies_and_comes_back_is_told_to_each_caller_as_the_table_says",
         ),
     ),
     Requirement(
@@ -210,6 +211,7 @@ ROWS: tuple[Requirement, ...] = (
         source="seed 1 §5; seed 1 §8",
         tests=(
             "tests/integration/test_session_key.py::test_during_an_outage_each_caller_is_told_what_the_table_says_and_again_at_the_next",
+            "tests/integration/test_outage.py::test_an_embedder_that_dies_and_comes_back_is_told_to_each_caller_as_the_table_says",
         ),
     ),
     Requirement(

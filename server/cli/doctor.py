@@ -14,19 +14,20 @@ from msgspec import structs
 from codesynapse.contracts.errors import CodeSynapseError, StoreFault
 from codesynapse.contracts.identity import Millis
 from codesynapse.server.cli.clients import check_client_file
+from codesynapse.server.cli.embedding import check_embedder
 from codesynapse.server.cli.findings import Finding, ok, problem, report, warning
 from codesynapse.server.cli.probing import WAIT_S, check_graph
 from codesynapse.server.cli.reach import check_credential, check_server
 from codesynapse.server.cli.stores import with_cause
 from codesynapse.server.http.tls import tls_context
-from codesynapse.server.services import Ports, Services, compose, open_ports
+from codesynapse.server.services import Ports, Services, compose, endpoint_of, open_ports
 from codesynapse.server.settings import Settings, SettingsError, load, masked_url
 from codesynapse.server.telemetry import configure_logging
 
 NOBODY = "doctor"
 """A name to read under; whether an organisation bears it does not matter."""
 PATIENCE_MS = 4_000
-"""How long a store may take here: whoever asks what is wrong wants to know soon."""
+"""How long a store, and the embedder, may take here: whoever asks what is wrong wants to know soon."""
 
 
 @click.command(short_help="Check everything and say what to fix.")
@@ -50,6 +51,7 @@ async def _examined(overrides: dict[str, object]) -> list[Finding]:
         settings = await asyncio.to_thread(load, None, overrides)
         configure_logging("error")
         await asyncio.to_thread(tls_context, settings)
+        await asyncio.to_thread(endpoint_of, settings)
     except SettingsError as error:
         return [problem("settings", str(error))]
     findings = [ok("settings", "can be used")]
@@ -63,12 +65,17 @@ async def _examined(overrides: dict[str, object]) -> list[Finding]:
         services: Services | None = None
         try:
             due = asyncio.get_running_loop().time() + WAIT_S
-            hasty = structs.replace(settings, store_deadline_ms=min(settings.store_deadline_ms, PATIENCE_MS))
+            hasty = structs.replace(
+                settings,
+                store_deadline_ms=min(settings.store_deadline_ms, PATIENCE_MS),
+                embedder_deadline_ms=min(settings.embedder_deadline_ms, PATIENCE_MS),
+            )
             ports = await stack.enter_async_context(open_ports(hasty))
             asked, usable = await check_graph(settings, ports, due)
             findings += asked
             findings += await check_stores(settings, ports, graph=usable)
             services = compose(settings, ports)
+            findings += await check_embedder(ports.embedder)
         except SettingsError as error:
             findings.append(problem("stores", str(error)))
         except CodeSynapseError as error:

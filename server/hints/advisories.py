@@ -12,7 +12,7 @@ TOLD_MAX = 4_096
 _REASONS = {
     Cause.NOT_INSTALLED: "No embedder is installed: recall matches words, not meaning.",
     Cause.ENDPOINT: "The embedder does not answer: recall matches words, not meaning, until it does.",
-    Cause.CONFIGURATION: "The embedder is configured wrongly and cannot be asked: recall matches words, not meaning.",
+    Cause.CONFIGURATION: "The embedder is configured wrongly and cannot be used: recall matches words, not meaning.",
 }
 _REPAIRS = {
     Cause.NOT_INSTALLED: "install an embedder and name it in CODESYNAPSE_EMBEDDER, or leave it so on purpose",

@@ -18,7 +18,7 @@ class Condition(Enum):
 
 
 class Cause(Enum):
-    """endpoint: it was asked and did not answer. configuration: it could not even be asked."""
+    """endpoint: it was asked and did not answer. configuration: it answers what its settings do not allow to use."""
 
     NOT_INSTALLED = "not_installed"
     ENDPOINT = "endpoint"

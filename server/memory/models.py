@@ -10,6 +10,7 @@ from codesynapse.contracts.vectors import Vector
 from codesynapse.server.clock import Clock
 from codesynapse.server.hints.health import Cause
 from codesynapse.server.hints.state import Hints
+from codesynapse.server.memory.recent import Recent
 from codesynapse.server.telemetry import fault
 
 
@@ -21,26 +22,40 @@ class Models:
         self._hints = hints
         self._clock = clock
         self._deadline_s = deadline_ms / 1_000
+        self._recent = Recent()
 
     async def embed(self, execution: Execution, texts: Sequence[str]) -> list[Vector] | None:
         """The vectors; None where they cannot be had now, so that the caller goes on with words alone.
 
         Raises what `require` does, and nothing else: a recall is never lost to its embedder.
         """
-        require(execution, self._clock())
+        identity = require(execution, self._clock())
         if self.embedder is None:
             return None
+        known = self._recent.vectors(identity, texts, self._clock())
+        if known is not None:
+            self._hints.embedded(cached=True)
+            return known
         try:
-            async with asyncio.timeout(self._deadline_s):
-                vectors = await self.embedder.embed(texts)
+            vectors = await self._asked(self.embedder, texts)
         except EmbedderMisconfigured as error:
             self._failed(Cause.CONFIGURATION, error)
             return None
-        except (Unavailable, TimeoutError) as error:
-            self._failed(Cause.ENDPOINT, error if isinstance(error, Unavailable) else EmbedderDown())
+        except Unavailable as error:
+            self._failed(Cause.ENDPOINT, error)
             return None
         self._hints.embedded()
+        self._recent.keep(identity, texts, vectors, self._clock())
         return vectors
+
+    async def _asked(self, embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                return await embedder.embed(texts)
+        except TimeoutError:
+            error = EmbedderDown()
+            error.cause = "TIMEOUT"
+            raise error from None
 
     def _failed(self, cause: Cause, error: Unavailable) -> None:
         fault("embedding_failed", error)

@@ -98,10 +98,11 @@ async def shell(running: Product, person: Person, session_id: str) -> AsyncItera
         os.close(its_output)
 
 
-def stdio_environment(home: Path, person: Person, session_id: str) -> dict[str, str]:
+def stdio_environment(home: Path, person: Person, session_id: str, **more: str) -> dict[str, str]:
     """What a launcher gives to `codesynapse stdio`."""
     return environment(
         home,
+        **more,
         CODESYNAPSE_API_KEY=person.key,
         CODESYNAPSE_SESSION_ID=session_id,
         CODESYNAPSE_PARENT_SESSION_ID=session_id,
@@ -109,11 +110,13 @@ def stdio_environment(home: Path, person: Person, session_id: str) -> dict[str, 
 
 
 @asynccontextmanager
-async def stdio_process(home: Path, person: Person, session_id: str, errors: list[str]) -> AsyncIterator[StdioPeer]:
+async def stdio_process(
+    home: Path, person: Person, session_id: str, errors: list[str], **more: str
+) -> AsyncIterator[StdioPeer]:
     """`codesynapse stdio` as a process, initialised. What it says on standard error is added to `errors`."""
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "codesynapse.server", "stdio"),
-        env=stdio_environment(home, person, session_id),
+        env=stdio_environment(home, person, session_id, **more),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -9,7 +9,15 @@ import pytest
 from codesynapse.contracts.plugin import variable as contract_variable
 from codesynapse.contracts.requirements import requirement
 from codesynapse.server.limits import Limits
-from codesynapse.server.settings import Settings, SettingsError, graph_url, load, masked_url
+from codesynapse.server.settings import (
+    Settings,
+    SettingsError,
+    check_endpoint,
+    embedder_key,
+    graph_url,
+    load,
+    masked_url,
+)
 
 SECRET = "hunter2"
 
@@ -179,3 +187,79 @@ def test_a_file_without_a_password_is_refused(tmp_path: Path, content: bytes | N
         (tmp_path / "password").write_bytes(content)
     with pytest.raises(SettingsError, match="CODESYNAPSE_GRAPH_PASSWORD_FILE: holds no password"):
         graph_url(Settings(graph="bolt://ana@host", graph_password_file=str(tmp_path / "password")))
+
+
+ENDPOINT = {
+    "CODESYNAPSE_EMBEDDER": "http",
+    "CODESYNAPSE_EMBEDDER_URL": "http://127.0.0.1:11434/v1/embeddings",
+    "CODESYNAPSE_EMBEDDER_MODEL": "m",
+    "CODESYNAPSE_EMBEDDER_DIMENSION": "384",
+}
+
+
+def endpoint(home: Path, **changed: str) -> Settings:
+    """The settings of an endpoint on loopback, with some of them changed."""
+    changes = {f"CODESYNAPSE_{name.upper()}": value for name, value in changed.items()}
+    return load({"CODESYNAPSE_HOME": str(home), **ENDPOINT, **changes})
+
+
+@requirement("hosts:model")
+@pytest.mark.parametrize(
+    ("url", "hosts"),
+    [
+        ("http://localhost:1/v1/embeddings", ""),
+        ("http://[::1]:1/v1/embeddings", ""),
+        ("https://Models.Example/v1/embeddings", "other.example, models.example"),
+    ],
+)
+def test_an_embedder_on_loopback_or_on_a_host_that_is_named_may_be_asked(tmp_path: Path, url: str, hosts: str) -> None:
+    check_endpoint(endpoint(tmp_path, embedder_url=url, model_hosts=hosts))
+
+
+@requirement("hosts:model")
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"embedder_url": ""}, "EMBEDDER_URL"),
+        ({"embedder_url": "127.0.0.1:11434"}, "EMBEDDER_URL"),
+        ({"embedder_url": "ftp://127.0.0.1/v1"}, "EMBEDDER_URL"),
+        ({"embedder_url": "http://127.0.0.1:99999/v1"}, "EMBEDDER_URL"),
+        ({"embedder_url": "http:///v1/embeddings"}, "EMBEDDER_URL"),
+        ({"embedder_url": f"http://ana:{SECRET}@127.0.0.1/v1"}, "EMBEDDER_URL"),
+        ({"embedder_url": f"http://127.0.0.1/v1?key={SECRET}"}, "EMBEDDER_URL"),
+        ({"embedder_url": f"http://127.0.0.1/v1#{SECRET}"}, "EMBEDDER_URL"),
+        ({"embedder_url": "http://models.example/v1"}, "MODEL_HOSTS"),
+        ({"embedder_url": "http://models.example/v1", "model_hosts": "example,models.example.org"}, "MODEL_HOSTS"),
+        ({"embedder_url": "http://127.0.0.1.example/v1"}, "MODEL_HOSTS"),
+        ({"embedder_model": ""}, "EMBEDDER_MODEL"),
+        ({"embedder_dimension": "0"}, "EMBEDDER_DIMENSION"),
+    ],
+)
+def test_an_endpoint_that_cannot_or_must_not_be_asked_is_refused_by_the_settings_name(
+    tmp_path: Path, changed: dict[str, str], named: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        check_endpoint(endpoint(tmp_path, **changed))
+    assert str(caught.value).startswith(f"CODESYNAPSE_{named}: ")
+    assert SECRET not in str(caught.value)
+
+
+def test_the_key_of_an_endpoint_comes_out_of_a_file_alone_and_is_none_without_one(tmp_path: Path) -> None:
+    assert embedder_key(endpoint(tmp_path)) == ""
+    file = tmp_path / "key"
+    file.write_text(f" {SECRET}\n")
+    settings = endpoint(tmp_path, embedder_key_file=str(file))
+    assert embedder_key(settings) == SECRET
+    assert SECRET not in str(settings.masked())
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b" \n", b"\xff\xfe", f"{SECRET}\r\nX-Other: 1".encode(), f"{SECRET}é".encode()]
+)
+def test_a_file_without_a_key_that_a_header_can_carry_is_refused(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "key"
+    file.write_bytes(content)
+    with pytest.raises(SettingsError) as caught:
+        embedder_key(endpoint(tmp_path, embedder_key_file=str(file)))
+    assert str(caught.value).startswith("CODESYNAPSE_EMBEDDER_KEY_FILE: holds ")
+    assert SECRET not in str(caught.value)

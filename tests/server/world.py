@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from codesynapse.backends import open_backend
-from codesynapse.backends.embedders import open_embedder
+from codesynapse.backends.embedders.hashing import HashingEmbedder
 from codesynapse.contracts.accounts import Caller, KeyRecord, Level, key_hash, new_key
 from codesynapse.contracts.identity import Cancellation, Execution
 from codesynapse.contracts.triples import Triple
@@ -92,7 +92,7 @@ async def world() -> AsyncIterator[World]:
             repository=repository,
             recall=recall,
             hints=hints,
-            models=Models(open_embedder("hashing"), hints, clock, 10_000),
+            models=Models(HashingEmbedder(), hints, clock, 10_000),
         )
 
 

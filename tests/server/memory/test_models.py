@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from codesynapse.backends.embedders import open_embedder
 from codesynapse.backends.embedders.hashing import HashingEmbedder
 from codesynapse.contracts.errors import CodeSynapseError, EmbedderDown, EmbedderMisconfigured, ExecutionCancelled
 from codesynapse.contracts.vectors import Vector
 from codesynapse.server.hints.health import Cause, Condition
 from codesynapse.server.hints.state import Hints
 from codesynapse.server.memory.models import Models
+from codesynapse.server.memory.recent import RECENT_MS
 from tests.server.world import World, world
 
 SERVER = Path(__file__).parent.parent.parent.parent / "server"
@@ -80,7 +80,7 @@ async def test_an_embedder_that_hangs_is_one_that_does_not_answer(here: World):
 async def test_without_an_embedder_there_are_no_vectors_and_no_failures(here: World):
     execution = await here.execution(await here.user("ana"), "s")
     hints = Hints(embedder=False)
-    assert await Models(open_embedder("none"), hints, here.clock, 10_000).embed(execution, ["tea"]) is None
+    assert await Models(None, hints, here.clock, 10_000).embed(execution, ["tea"]) is None
     assert hints.health.condition is Condition.HINT
 
 
@@ -94,6 +94,37 @@ class Counted(HashingEmbedder):
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         self.asked.append(texts)
         return await super().embed(texts)
+
+
+async def test_a_repeated_text_is_not_asked_again_for_a_minute_nor_known_to_somebody_else(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    stranger = await here.execution(await here.user("ben"), "t")
+    embedder = Counted()
+    models = Models(embedder, here.hints, here.clock, 10_000)
+    first = await models.embed(execution, ["tea"])
+    assert await models.embed(execution, ["tea"]) == first
+    assert embedder.asked == [["tea"]]
+    assert await models.embed(stranger, ["tea"]) == first
+    here.clock.advance(seconds=RECENT_MS / 1_000)
+    assert await models.embed(execution, ["tea"]) == first
+    assert embedder.asked == [["tea"]] * 3
+
+
+async def test_a_repeated_text_proves_neither_a_recovery_nor_an_outage(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    embedder = Flaky()
+    models = Models(embedder, here.hints, here.clock, 10_000)
+    await models.embed(execution, ["tea"])
+    embedder.failing = EmbedderDown()
+    assert await models.embed(execution, ["tea"]) is not None
+    assert here.hints.health.failures == 0
+    for text in ("one", "two"):
+        assert await models.embed(execution, [text]) is None
+    assert await models.embed(execution, ["tea"]) is not None
+    assert here.hints.health.condition is Condition.FAULT
+    embedder.failing = None
+    assert await models.embed(execution, ["three"]) is not None
+    assert here.hints.health.condition is Condition.HEALTHY
 
 
 async def test_nothing_is_embedded_for_an_execution_that_has_ended(here: World):
