@@ -3,7 +3,7 @@
 from codesynapse.contracts.errors import StoreBusy, StoreFault
 
 UNREACHABLE = "graph store: nothing answers at the host and port of CODESYNAPSE_GRAPH"
-REFUSED = "graph store: the server refuses the user and password of CODESYNAPSE_GRAPH"
+REFUSED = "graph store: the server refuses the user and password of CODESYNAPSE_GRAPH; correct them"
 NO_GRAPH = "graph store: the server has no graph of the name in CODESYNAPSE_GRAPH"
 NOT_GREMLIN = "graph store: what answers at CODESYNAPSE_GRAPH is no Gremlin endpoint of HugeGraph"
 TOO_OLD = "graph store: the server is older than HugeGraph 1.5; upgrade it"

@@ -21,9 +21,11 @@ Opening = Callable[..., AbstractAsyncContextManager[Backend]]
 async def opened_backend(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Backend]:
-    """The backend, opened once a run."""
+    """The backend, opened once a run, and asked once where it can be: a server that refuses us is no broken promise."""
     named = request.config.stash[plugin.named_key][request.param]
     async with in_one_task(named.open(tmp_path_factory.mktemp("contract"))) as backend:
+        if backend.probe is not None:
+            await backend.probe()
         yield backend
 
 

@@ -7,8 +7,8 @@ from codesynapse.server.cli.findings import Finding, ok, problem, warning
 from codesynapse.server.services import Ports
 from codesynapse.server.settings import Settings, masked_url
 
-WAIT_S = 4.5
-"""For opening and asking together, so that a server that is away is told of within five seconds."""
+WAIT_S = 3.5
+"""For opening and asking together: with the start of the command, a server that is away is told of within five s."""
 SILENT = "does not answer in time; start it, look at its load, or correct the host and port in CODESYNAPSE_GRAPH"
 
 

@@ -289,11 +289,14 @@ async def process(home: Path, **more: Any) -> AsyncIterator[Process]:
             await started.child.wait()
 
 
-async def command(home: Path, *arguments: str, env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
-    """Run a command line to its end: exit code, standard output, standard error."""
+async def command(
+    home: Path, *arguments: str, env: Mapping[str, str] | None = None, folder: Path | None = None
+) -> tuple[int, str, str]:
+    """Run a command line to its end: exit code, standard output, standard error. folder: where; here, unless given."""
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "codesynapse.server", *arguments),
         env=environment(home, **(env or {})),
+        cwd=folder,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -37,7 +37,7 @@ class TestLostAnswers:
 
     @pytest.mark.parametrize("after_answer", [True, False], ids=["answered", "sent"])
     async def test_a_commit_is_acknowledged_and_done_once(self, options: Options, after_answer: bool) -> None:
-        rounds = 100 if FULL else 5
+        rounds = 100 if FULL else 10
         async with proxied(int(options.address.rpartition(":")[2])) as proxy:
             proxy.after_answer = after_answer
             async with open_neo4j(through(options, proxy.port)) as backend:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from pathlib import Path
 
 import jsonschema
@@ -14,6 +15,7 @@ from codesynapse.contracts.report import Report
 from codesynapse.contracts.requirements import REQUIREMENTS
 from tests.integration.harness import command
 from tests.server.cli.conftest import CommandLine
+from tests.servers.running import Record
 
 SOME = ("-q", "-k", "TestSize")
 
@@ -47,6 +49,24 @@ async def test_a_report_of_the_whole_suite_is_written_where_it_was_asked_for(tmp
     # Every promise whose evidence is a test of the suite has its row.
     rows = {row.id for row in REQUIREMENTS if any(test.startswith("contracts/suite/") for test in row.tests or ())}
     assert rows == {row.id for row in backend.rows} - {None}
+
+
+async def test_a_server_that_refuses_us_is_an_error_of_the_run_and_no_broken_promise(
+    tmp_path: Path, graph_server: Record
+) -> None:
+    wrong = graph_server.url.replace(":not-a-secret@", ":wrong-one@")
+    assert wrong != graph_server.url
+    store = wrong.partition(":")[0].partition("+")[0].replace("bolt", "neo4j")
+    # Elsewhere, where nobody says which servers this repository has.
+    alone = ("-c", os.devnull, "--rootdir", str(tmp_path))
+    code, out, _ = await command(tmp_path, "contract", f"{store}={wrong}", *alone, *SOME, folder=tmp_path)
+    assert code == 1, out
+    last = out.splitlines()[-1]
+    assert " error" in last
+    assert "failed" not in last
+    assert "passed" not in last
+    assert "user and" in out
+    assert "wrong-one" not in out
 
 
 def test_a_report_of_an_unknown_form_or_without_a_form_is_refused(cli: CommandLine) -> None:

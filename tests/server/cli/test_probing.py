@@ -81,7 +81,7 @@ def test_a_server_that_is_not_there_is_told_with_what_to_do(furnished: CommandLi
 def test_a_server_that_says_nothing_is_told_before_five_seconds_are_over(
     furnished: CommandLine, store: str, silent: int
 ) -> None:
-    assert WAIT_S < 5
+    assert WAIT_S <= 3.5  # The command's own start and end want their share of the five.
     line = said(furnished, URLS[store].format("ana:secret", silent, ""))
     assert line.startswith("problem: graph: ")
     assert SILENT in line or "answers at" in line or "start the server" in line
@@ -111,7 +111,9 @@ def test_what_is_wrong_with_hugegraph_is_told_with_what_to_do(
     port = right.rpartition(":")[2]
     asyncio.run(with_schema(hugegraph_server))
     wrong = URLS["hugegraph"].format("admin:secret-but-wrong", port, "")
-    assert "the server refuses the user and password of CODESYNAPSE_GRAPH; correct it" in said(furnished, wrong)
+    assert said(furnished, wrong).endswith(
+        "the server refuses the user and password of CODESYNAPSE_GRAPH; correct them"
+    )
     assert "no graph of the name in CODESYNAPSE_GRAPH; correct it" in said(furnished, f"{right}/nowhere")
     with monkeypatch.context() as patch:
         patch.setattr(hugegraph_schema, "OLDEST", (9_999, 0))
