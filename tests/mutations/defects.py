@@ -11,6 +11,7 @@ from codesynapse.server.hints.gated import GATED
 
 HINTS = "server/hints"
 TESTS = "tests/server/hints"
+OUTAGE = "tests/integration/test_outage.py"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,6 +198,41 @@ MORE = (
         new="counting=True,",
         test="tests/server/agents/test_recalling.py"
         "::test_a_recall_is_counted_at_its_memories_but_not_under_the_pause_of_its_key",
+    ),
+    Mutation(
+        name="a repeated question heals a dead embedder",
+        file="server/memory/models.py",
+        old="self._hints.embedded(cached=True)",
+        new="self._hints.embedded()",
+        test=f"{OUTAGE}::test_what_is_answered_without_the_embedder_tells_of_the_fault_and_does_not_end_it",
+    ),
+    Mutation(
+        name="a wrong configuration looks like a dead embedder",
+        file="server/memory/models.py",
+        old="self._failed(Cause.CONFIGURATION, error)",
+        new="self._failed(Cause.ENDPOINT, error)",
+        test=f"{OUTAGE}::test_a_wrong_configuration_is_told_apart_from_a_dead_endpoint_and_no_secret_is_repeated",
+    ),
+    Mutation(
+        name="the first failure is an outage already",
+        file=f"{HINTS}/health.py",
+        old="FAILURES_A_FAULT = 2",
+        new="FAILURES_A_FAULT = 1",
+        test=f"{OUTAGE}::test_an_embedder_that_dies_and_comes_back_is_told_to_each_caller_as_the_table_says",
+    ),
+    Mutation(
+        name="a recovery does not re-arm the notices",
+        file=f"{HINTS}/advisories.py",
+        old="if episode != self._episode:",
+        new="if False:",
+        test=f"{OUTAGE}::test_an_embedder_that_dies_and_comes_back_is_told_to_each_caller_as_the_table_says",
+    ),
+    Mutation(
+        name="a recall is lost to an embedder that hangs",
+        file="server/memory/models.py",
+        old="        except TimeoutError:",
+        new="        except ZeroDivisionError:",
+        test="tests/server/memory/test_models.py::test_an_embedder_that_hangs_is_one_that_does_not_answer",
     ),
 )
 
