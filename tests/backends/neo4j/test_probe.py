@@ -11,8 +11,8 @@ from tests.servers.neo4j import LTS, NEWEST
 
 async def test_it_tells_version_schema_and_latency_and_leaves_no_trace(database: Database, ask: Ask) -> None:
     status = await probe(database)
-    (own,) = await ask("CALL dbms.components() YIELD name, versions WHERE name = 'Neo4j Kernel' RETURN versions[0] AS version")
-    assert (status.product, status.version, status.schema) == ("Neo4j", own["version"], VERSION)
+    (kernel,) = await ask("CALL dbms.components() YIELD name, versions WHERE name = 'Neo4j Kernel' RETURN versions")
+    assert (status.product, status.version, status.schema) == ("Neo4j", kernel["versions"][0], VERSION)
     assert status.version in {release.version for release in (LTS, NEWEST)}
     assert status.latency_ms > 0
     (left,) = await ask("MATCH (n:CodeSynapseProbe) RETURN count(n) AS nodes")
