@@ -11,12 +11,16 @@ from codesynapse.contracts.errors import StoreFault
 
 
 async def test_the_script_may_run_again_and_changes_nothing(connection: Connection) -> None:
-    labels = "graph.schema().getVertexLabels().collect { it.name() }.sort() + graph.schema().getIndexLabels().size()"
+    # Another test makes the code graph's label, which is not ours to make.
+    labels = (
+        "graph.schema().getVertexLabels().collect { it.name() }.findAll { it != 'Node' }.sort()"
+        " + graph.schema().getIndexLabels().size()"
+    )
     before = await connection.run(labels, {})
     assert await connection.run(CREATE, {"version": VERSION}) == [VERSION]
     assert await connection.run(labels, {}) == before
     assert "SessionMemoryScope" in before
-    assert "Node" not in before
+    assert "Node" not in CREATE
 
 
 async def test_a_newer_schema_and_an_older_server_are_refused_and_looked_at_again(

@@ -58,7 +58,8 @@ async def test_the_embedder_is_asked_by_store_and_recall_and_its_answer_ends_the
         assert not place.world.hints.health.degraded
         await down(place)
         assert "advisory" in await place.call("recall", agent_id=AGENT, query="")
-        assert "advisory" not in await place.call("recall", agent_id=AGENT, query="tea")
+        assert "advisory" in await place.call("recall", agent_id=AGENT, query="tea"), "of that one the vector is known"
+        assert "advisory" not in await place.call("recall", agent_id=AGENT, query="green tea")
 
 
 async def test_the_conversation_is_left_out_and_merged_in():
