@@ -55,6 +55,10 @@ class Action(StrEnum):
     SESSION_REGISTERED = "session_registered"
     SESSION_REVOKED = "session_revoked"
     SESSION_EXPIRED = "session_expired"
+    AGENT_CREATED = "agent_created"
+    AGENT_GRANT_SET = "agent_grant_set"
+    AGENT_GRANT_WITHDRAWN = "agent_grant_withdrawn"
+    AGENT_PURGED = "agent_purged"
 
 
 ENDING = frozenset(
@@ -134,7 +138,8 @@ class Registration(Struct, frozen=True, kw_only=True):
 
 
 class AuditRecord(Struct, frozen=True, kw_only=True):
-    """What happened, in the order it was committed. target: a user, key, repository or session, as the action says."""
+    """What happened, in the order it was committed. target: a user, key, repository, session or
+    agent, as the action says."""
 
     sequence: int
     at_ms: Millis

@@ -48,6 +48,9 @@ class AgentMemory(Protocol):
 
     A call is whole or not at all, and no read sees half of one. Ids are numbers within the tenant, given once; a later
     record has the higher one. What repeats a record is decided inside the transaction that would write it.
+
+    Where the store keeps accounts too, an agent's beginning, a changed grant, a withdrawal and a purge of what was
+    there each write an audit record in the transaction of what it is about.
     """
 
     # --- Agents and who may use them. ---

@@ -77,6 +77,11 @@ class Tally(Struct, frozen=True, kw_only=True):
     tasks: int = 0
 
 
+def told(tally: Tally) -> str:
+    """What the audit says of a purge: `name=value` of what there was, one blank between; empty for nothing."""
+    return " ".join(f"{name}={count}" for name in tally.__struct_fields__ if (count := getattr(tally, name)))
+
+
 class Task(Struct, frozen=True, kw_only=True):
     """A queued write. It is done under the grants that its principal then has. tries: failed ones so far, below 3."""
 

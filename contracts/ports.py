@@ -216,6 +216,13 @@ class Accounts(Protocol):
 
     async def members(self, tenant_id: str) -> list[Member]: ...
 
+    async def stands(self, tenant_id: str, subject_id: str) -> bool:
+        """Whether a user may act in an organisation at all: for work that goes on without a key of theirs.
+
+        False where either is suspended or not there, and without a membership that stands.
+        """
+        ...
+
     async def create_repository(self, tenant_id: str, repository: str, *, now_ms: Millis) -> None:
         """Create one. Raises Invalid (identity.require_repository), AlreadyExists."""
         ...

@@ -266,7 +266,7 @@ def _agent_tools(
     size_max = settings.transfer_max_bytes
     folder = Folder(Path(settings.exports), size_max) if settings.exports else None
     mover = Mover(ports.agents, terms_of, clock, folder=folder, size_max=size_max)
-    queue = QueuedWrites(ports.agents, hints, clock)
+    queue = QueuedWrites(ports.agents, ports.accounts.stands, hints, clock)
     memory = MemoryTools(ports.agents, queue, hints, embed=models.embed, recheck=sessions.recheck, clock=clock)
     maintenance = MaintenanceTools(
         ports.agents, mover, recheck=sessions.recheck, clock=clock, public_url=settings.public_url

@@ -35,6 +35,6 @@ async def open_memory(options: Mapping[str, str]) -> AsyncIterator[Backend]:
         vectors=DictVectorIndex(shelf, takes=sessions.takes_vectors),
         accounts=accounts,
         transports=accounts.transports,
-        agents=DictAgents(),
+        agents=DictAgents(accounts),
         portable=DictPortable(sessions, repository),
     )

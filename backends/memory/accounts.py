@@ -70,7 +70,7 @@ class DictAccounts:
         if tenant_id in self._organizations:
             raise AlreadyExists(field="organization")
         self._organizations[tenant_id] = _Organization()
-        self._note(Action.ORGANIZATION_CREATED, now_ms, tenant_id)
+        self.note(Action.ORGANIZATION_CREATED, now_ms, tenant_id)
 
     async def organizations(self) -> list[str]:
         return sorted(self._organizations)
@@ -80,14 +80,14 @@ class DictAccounts:
         if organization.suspended != suspended:
             organization.suspended = suspended
             action = Action.ORGANIZATION_SUSPENDED if suspended else Action.ORGANIZATION_RESUMED
-            self._note(action, now_ms, tenant_id)
+            self.note(action, now_ms, tenant_id)
 
     async def set_quotas(self, tenant_id: str, quotas: Quotas, *, now_ms: Millis) -> None:
         organization = self._organization(tenant_id)
         detail = changed_caps(organization.quotas, quotas)
         if detail:
             organization.quotas = quotas
-            self._note(Action.QUOTAS_CHANGED, now_ms, tenant_id, detail=detail)
+            self.note(Action.QUOTAS_CHANGED, now_ms, tenant_id, detail=detail)
 
     async def quotas(self, tenant_id: str) -> Quotas:
         return self._organization(tenant_id).quotas
@@ -97,14 +97,14 @@ class DictAccounts:
         if subject_id in self._suspended_users:
             raise AlreadyExists(field="user")
         self._suspended_users[subject_id] = False
-        self._note(Action.USER_CREATED, now_ms, None, subject_id, target=subject_id)
+        self.note(Action.USER_CREATED, now_ms, None, subject_id, target=subject_id)
 
     async def suspend_user(self, subject_id: str, *, suspended: bool, now_ms: Millis) -> None:
         self._require_user(subject_id)
         if self._suspended_users[subject_id] != suspended:
             self._suspended_users[subject_id] = suspended
             action = Action.USER_SUSPENDED if suspended else Action.USER_RESUMED
-            self._note(action, now_ms, None, subject_id, target=subject_id)
+            self.note(action, now_ms, None, subject_id, target=subject_id)
 
     async def set_member(self, tenant_id: str, subject_id: str, *, member: bool, now_ms: Millis) -> None:
         organization = self._organization(tenant_id)
@@ -115,7 +115,7 @@ class DictAccounts:
         if before != member:
             organization.members[subject_id] = member
             action = Action.MEMBER_ADDED if member else Action.MEMBER_WITHDRAWN
-            self._note(action, now_ms, tenant_id, subject_id, target=subject_id)
+            self.note(action, now_ms, tenant_id, subject_id, target=subject_id)
 
     async def members(self, tenant_id: str) -> list[Member]:
         return [
@@ -123,13 +123,18 @@ class DictAccounts:
             for subject, member in sorted(self._organization(tenant_id).members.items())
         ]
 
+    async def stands(self, tenant_id: str, subject_id: str) -> bool:
+        organization = self._organizations.get(tenant_id, _Organization(suspended=True))
+        suspended = organization.suspended or self._suspended_users.get(subject_id, True)
+        return not suspended and organization.members.get(subject_id, False)
+
     async def create_repository(self, tenant_id: str, repository: str, *, now_ms: Millis) -> None:
         require_repository(repository)
         organization = self._organization(tenant_id)
         if repository in organization.repositories:
             raise AlreadyExists(field="repository")
         organization.repositories[repository] = {}
-        self._note(Action.REPOSITORY_CREATED, now_ms, tenant_id, target=repository)
+        self.note(Action.REPOSITORY_CREATED, now_ms, tenant_id, target=repository)
 
     async def set_grant(
         self, tenant_id: str, repository: str, subject_id: str, level: Level | None, *, now_ms: Millis
@@ -142,10 +147,10 @@ class DictAccounts:
             return
         if level is None:
             del grants[subject_id]
-            self._note(Action.GRANT_WITHDRAWN, now_ms, tenant_id, subject_id, target=repository)
+            self.note(Action.GRANT_WITHDRAWN, now_ms, tenant_id, subject_id, target=repository)
         else:
             grants[subject_id] = level
-            self._note(Action.GRANT_SET, now_ms, tenant_id, subject_id, target=repository, detail=level.value)
+            self.note(Action.GRANT_SET, now_ms, tenant_id, subject_id, target=repository, detail=level.value)
 
     async def grant(self, tenant_id: str, repository: str, subject_id: str) -> Level | None:
         organization = self._organizations.get(tenant_id, _Organization())
@@ -169,7 +174,7 @@ class DictAccounts:
             raise AlreadyExists(field="key")
         organization.keys[record.key_id] = record
         self._key_of_hash[key_hash] = (record.tenant_id, record.key_id)
-        self._note(Action.KEY_CREATED, now_ms, record.tenant_id, record.subject_id, target=record.key_id)
+        self.note(Action.KEY_CREATED, now_ms, record.tenant_id, record.subject_id, target=record.key_id)
 
     async def revoke_key(self, tenant_id: str, key_id: str, *, now_ms: Millis) -> None:
         keys = self._organization(tenant_id).keys
@@ -178,7 +183,7 @@ class DictAccounts:
         record = keys[key_id]
         if record.revoked_at_ms is None:
             keys[key_id] = structs.replace(record, revoked_at_ms=now_ms)
-            self._note(Action.KEY_REVOKED, now_ms, tenant_id, record.subject_id, target=key_id)
+            self.note(Action.KEY_REVOKED, now_ms, tenant_id, record.subject_id, target=key_id)
 
     async def keys(self, tenant_id: str) -> list[KeyRecord]:
         keys = self._organization(tenant_id).keys.values()
@@ -312,9 +317,9 @@ class DictAccounts:
 
     def _note_session(self, action: Action, now_ms: Millis, binding: Binding) -> None:
         identity = binding.identity
-        self._note(action, now_ms, identity.tenant_id, identity.subject_id, target=identity.session_id)
+        self.note(action, now_ms, identity.tenant_id, identity.subject_id, target=identity.session_id)
 
-    def _note(
+    def note(
         self,
         action: Action,
         now_ms: Millis,
@@ -324,6 +329,7 @@ class DictAccounts:
         target: str | None = None,
         detail: str | None = None,
     ) -> None:
+        """Write an audit record, in the step of what it is about; access that it ends takes its transports along."""
         record = AuditRecord(
             sequence=len(self._audit) + 1,
             at_ms=now_ms,

@@ -1,14 +1,16 @@
 """The port `AgentMemory` in dicts. No call awaits in the middle, so each is whole; what decides is the contracts'."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from msgspec import structs
 
 from codesynapse.backends.memory import agent_moving
+from codesynapse.backends.memory.accounts import DictAccounts
 from codesynapse.backends.memory.agent_queue import Queue
 from codesynapse.backends.memory.agent_state import Agent, KeptAnswer, asked_for, newest
 from codesynapse.backends.memory.agent_tenant import Tenant
-from codesynapse.contracts.accounts import Level
+from codesynapse.contracts.accounts import Action, Level
 from codesynapse.contracts.agent_port import Sink
 from codesynapse.contracts.agent_recall import Candidates, Question
 from codesynapse.contracts.agent_work import (
@@ -29,6 +31,7 @@ from codesynapse.contracts.agent_work import (
     check_merge,
     check_replay,
     check_task,
+    told,
 )
 from codesynapse.contracts.agents import (
     AgentGrant,
@@ -55,7 +58,8 @@ from codesynapse.contracts.quotas import Quotas
 class DictAgents:
     """The port `AgentMemory`."""
 
-    def __init__(self) -> None:
+    def __init__(self, accounts: DictAccounts | None = None) -> None:
+        self._accounts = accounts
         self.tenants: dict[str, Tenant] = {}
         self.queue = Queue()
 
@@ -70,10 +74,14 @@ class DictAgents:
         agent = self._tenant(tenant_id).agents.get(agent_id)
         if agent is None:
             raise NotFound(field="agent_id")
+        if agent.grants.get(subject_id) == level:
+            return
         if level is None:
-            agent.grants.pop(subject_id, None)
+            del agent.grants[subject_id]
+            self._note(Action.AGENT_GRANT_WITHDRAWN, now_ms, tenant_id, subject_id, agent_id)
         else:
             agent.grants[subject_id] = level
+            self._note(Action.AGENT_GRANT_SET, now_ms, tenant_id, subject_id, agent_id, level.value)
 
     async def agents(self, tenant_id: str, subject_id: str | None = None) -> list[AgentGrant]:
         agents = sorted(self._tenant(tenant_id).agents.items())
@@ -150,10 +158,12 @@ class DictAgents:
 
     async def set_profile(self, scope: AgentScope, text: str, *, now_ms: Millis) -> None:
         require_profile(text)
-        self._tenant(scope.tenant_id).writable(scope).profile = Profile(text=text, updated_at_ms=now_ms)
+        with self._beginning(scope, now_ms):
+            self._tenant(scope.tenant_id).writable(scope).profile = Profile(text=text, updated_at_ms=now_ms)
 
     async def set_tuning(self, scope: AgentScope, tuning: Tuning, *, now_ms: Millis) -> Tuning:
-        agent = self._tenant(scope.tenant_id).writable(scope)
+        with self._beginning(scope, now_ms):
+            agent = self._tenant(scope.tenant_id).writable(scope)
         if tuning.revision != agent.tuning.revision:
             raise RevisionConflict(details={"revision": agent.tuning.revision})
         agent.tuning = structs.replace(tuning, revision=tuning.revision + 1)
@@ -211,6 +221,8 @@ class DictAgents:
         gone = await self.tally(scope)
         self._tenant(scope.tenant_id).agents[scope.agent_id] = Agent(scope.agent_id, grants=agent.grants)
         self.queue.purge(scope.tenant_id, scope.agent_id)
+        if gone != Tally():
+            self._note(Action.AGENT_PURGED, now_ms, scope.tenant_id, scope.subject_id, scope.agent_id, told(gone))
         return gone
 
     async def merge(
@@ -219,7 +231,7 @@ class DictAgents:
         check_merge(source, target)
         move, tenant = mode is MergeMode.MOVE, self._tenant(source.tenant_id)
         given = self._tenant(source.tenant_id).agent(source, Level.WRITE if move else Level.READ)
-        with tenant.whole(dry_run=dry_run):
+        with self._beginning(target, now_ms), tenant.whole(dry_run=dry_run):
             taking = self._tenant(target.tenant_id).writable(target)
             return agent_moving.merge(given, taking, tenant.new_id, tenant.quotas, now_ms, move=move)
 
@@ -240,7 +252,7 @@ class DictAgents:
 
     async def take_in(self, scope: AgentScope, records: Iterable[Record], *, dry_run: bool, now_ms: Millis) -> TakenIn:
         tenant = self._tenant(scope.tenant_id)
-        with tenant.whole(dry_run=dry_run):
+        with self._beginning(scope, now_ms), tenant.whole(dry_run=dry_run):
             agent = tenant.writable(scope)
             return agent_moving.take_in(agent, records, tenant.new_id, tenant.quotas, now_ms)
 
@@ -313,6 +325,22 @@ class DictAgents:
     async def probe(self) -> None:
         """Nothing to try: a dict that can be read can be written."""
 
+    @contextmanager
+    def _beginning(self, scope: AgentScope, now_ms: Millis) -> Iterator[None]:
+        """Note in the audit where what is done makes an agent, and it stays."""
+        there = scope.agent_id in self._tenant(scope.tenant_id).agents
+        try:
+            yield
+        finally:
+            if not there and scope.agent_id in self._tenant(scope.tenant_id).agents:
+                self._note(Action.AGENT_CREATED, now_ms, scope.tenant_id, scope.subject_id, scope.agent_id)
+
+    def _note(
+        self, action: Action, now_ms: Millis, tenant_id: str, subject_id: str, agent_id: str, detail: str | None = None
+    ) -> None:
+        if self._accounts is not None:
+            self._accounts.note(action, now_ms, tenant_id, subject_id, target=agent_id, detail=detail)
+
     def _tenant(self, tenant_id: str) -> Tenant:
         return self.tenants.setdefault(tenant_id, Tenant())
 
@@ -327,13 +355,14 @@ class DictAgents:
         """The answer of a write, or the kept one of its idempotency key. A refusal leaves no new agent behind."""
         tenant = self._tenant(scope.tenant_id)
         fresh = scope.agent_id not in tenant.agents
-        agent = self._tenant(scope.tenant_id).writable(scope)
-        try:
-            return self._once(agent, write, once, tenant.quotas, now_ms)
-        except Refused:
-            if fresh:
-                del tenant.agents[scope.agent_id]
-            raise
+        with self._beginning(scope, now_ms):
+            agent = tenant.writable(scope)
+            try:
+                return self._once(agent, write, once, tenant.quotas, now_ms)
+            except Refused:
+                if fresh:
+                    del tenant.agents[scope.agent_id]
+                raise
 
     def _once(
         self, agent: Agent, write: Callable[[Agent], Kept], once: Once | None, quotas: Quotas, now_ms: Millis

@@ -86,6 +86,9 @@ class SqliteAccounts:
 
         return await self._database.ask(work)
 
+    async def stands(self, tenant_id: str, subject_id: str) -> bool:
+        return await self._database.ask(lambda each: directory.stands(each, tenant_id, subject_id))
+
     async def create_repository(self, tenant_id: str, repository: str, *, now_ms: Millis) -> None:
         await self._database.write(lambda each: directory.create_repository(each, tenant_id, repository, now_ms))
 

@@ -6,12 +6,13 @@ from typing import NamedTuple
 import msgspec
 
 from codesynapse.backends.sqlite.connection import Connection
+from codesynapse.backends.sqlite.directory import note
 from codesynapse.backends.sqlite.rows import json_array, level_of, quotas_of
-from codesynapse.contracts.accounts import Level
+from codesynapse.contracts.accounts import Action, Level
 from codesynapse.contracts.agent_work import admit_record, admit_writer, reaching, require_agent
 from codesynapse.contracts.agents import AgentGrant, AgentScope, Sight
 from codesynapse.contracts.errors import NotFound
-from codesynapse.contracts.identity import require_id
+from codesynapse.contracts.identity import Millis, require_id
 from codesynapse.contracts.quotas import Quotas
 
 _AGENT = """
@@ -85,7 +86,7 @@ def agent(connection: Connection, scope: AgentScope, needed: Level) -> Held:
     return held
 
 
-def writable(connection: Connection, scope: AgentScope) -> Held:
+def writable(connection: Connection, scope: AgentScope, now_ms: Millis) -> Held:
     """The agent for a write, made by its first. Raises AgentForbidden, QuotaExceeded."""
     held, granted = _find(connection, scope)
     if admit_writer(granted, exists=held is not None):
@@ -94,6 +95,7 @@ def writable(connection: Connection, scope: AgentScope) -> Held:
         connection.execute(_NEW_TENANT, (scope.tenant_id,))
         number = connection.execute(_NEW_AGENT, (scope.tenant_id, scope.agent_id)).lastrowid
         connection.execute(_GRANT, (scope.tenant_id, scope.subject_id, number, Level.ADMIN.value))
+        note(connection, Action.AGENT_CREATED, now_ms, scope.tenant_id, scope.subject_id, target=scope.agent_id)
         held, _ = _find(connection, scope)
     assert held is not None
     return held
@@ -107,16 +109,23 @@ def seen(connection: Connection, sight: Sight, needed: Level) -> list[int]:
     return [number for (number,) in connection.execute(_REACHED, (sight.tenant_id, sight.subject_id, levels))]
 
 
-def set_level(connection: Connection, tenant_id: str, agent_id: str, subject_id: str, granted: Level | None) -> None:
+def set_level(
+    connection: Connection, tenant_id: str, agent_id: str, subject_id: str, granted: Level | None, now_ms: Millis
+) -> None:
     """Set a user's grant, or withdraw it. Raises NotFound without the agent."""
     require_id(subject_id, field="user")
     row = connection.execute(_AGENT, (subject_id, tenant_id, agent_id)).fetchone()
     if row is None:
         raise NotFound(field="agent_id")
+    number, before = row[0], row[-1]
+    if before == (None if granted is None else granted.value):
+        return
     if granted is None:
-        connection.execute(_WITHDRAW, (tenant_id, subject_id, row[0]))
+        connection.execute(_WITHDRAW, (tenant_id, subject_id, number))
+        note(connection, Action.AGENT_GRANT_WITHDRAWN, now_ms, tenant_id, subject_id, target=agent_id)
     else:
-        connection.execute(_GRANT, (tenant_id, subject_id, row[0], granted.value))
+        connection.execute(_GRANT, (tenant_id, subject_id, number, granted.value))
+        note(connection, Action.AGENT_GRANT_SET, now_ms, tenant_id, subject_id, target=agent_id, detail=granted.value)
 
 
 def listed(connection: Connection, tenant_id: str, subject_id: str | None) -> list[AgentGrant]:

@@ -89,7 +89,7 @@ def written(
     connection: Connection, scope: AgentScope, write: Callable[[Held, Quotas], Kept], once: Once | None, now_ms: Millis
 ) -> Kept:
     """The answer of a write to an agent, or the kept one of its idempotency key."""
-    held = agent_access.writable(connection, scope)
+    held = agent_access.writable(connection, scope, now_ms)
     quotas = agent_access.figures(connection, scope.tenant_id).quotas
     if once is None:
         return write(held, quotas)

@@ -17,8 +17,9 @@ from codesynapse.backends.sqlite import (
 )
 from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.backends.sqlite.database import Database
+from codesynapse.backends.sqlite.directory import note
 from codesynapse.backends.sqlite.faults import decoding
-from codesynapse.contracts.accounts import Level
+from codesynapse.contracts.accounts import Action, Level
 from codesynapse.contracts.agent_port import Sink
 from codesynapse.contracts.agent_recall import Candidates, Question
 from codesynapse.contracts.agent_work import (
@@ -36,6 +37,7 @@ from codesynapse.contracts.agent_work import (
     Task,
     check_merge,
     check_task,
+    told,
 )
 from codesynapse.contracts.agents import (
     KEYS_KEPT_MS,
@@ -90,7 +92,9 @@ class SqliteAgents:
     async def set_level(
         self, tenant_id: str, agent_id: str, subject_id: str, level: Level | None, *, now_ms: Millis
     ) -> None:
-        await self._database.write(lambda each: agent_access.set_level(each, tenant_id, agent_id, subject_id, level))
+        await self._database.write(
+            lambda each: agent_access.set_level(each, tenant_id, agent_id, subject_id, level, now_ms)
+        )
 
     async def agents(self, tenant_id: str, subject_id: str | None = None) -> list[AgentGrant]:
         return await self._database.ask(lambda each: agent_access.listed(each, tenant_id, subject_id))
@@ -149,12 +153,12 @@ class SqliteAgents:
     async def set_profile(self, scope: AgentScope, text: str, *, now_ms: Millis) -> None:
         require_profile(text)
         await self._database.write(
-            lambda each: agent_moving.set_profile(each, agent_access.writable(each, scope), text, now_ms)
+            lambda each: agent_moving.set_profile(each, agent_access.writable(each, scope, now_ms), text, now_ms)
         )
 
     async def set_tuning(self, scope: AgentScope, tuning: Tuning, *, now_ms: Millis) -> Tuning:
         def work(connection: Connection) -> Tuning:
-            held = agent_access.writable(connection, scope)
+            held = agent_access.writable(connection, scope, now_ms)
             current = _read_tuning(connection, held)
             if tuning.revision != current.revision:
                 raise RevisionConflict(details={"revision": current.revision})
@@ -208,6 +212,9 @@ class SqliteAgents:
             held = agent_access.agent(connection, scope, Level.ADMIN)
             gone = agent_reading.tally(connection, scope)
             agent_moving.purge(connection, held)
+            if gone != Tally():
+                place = (scope.tenant_id, scope.subject_id)
+                note(connection, Action.AGENT_PURGED, now_ms, *place, target=scope.agent_id, detail=told(gone))
             return gone
 
         return await self._database.write(work, scrubs=True)
@@ -322,7 +329,7 @@ class SqliteAgents:
 
 
 def _taking(connection: Connection, scope: AgentScope, now_ms: Millis) -> agent_moving.Taking:
-    held = agent_access.writable(connection, scope)
+    held = agent_access.writable(connection, scope, now_ms)
     quotas = agent_access.figures(connection, scope.tenant_id).quotas
     return agent_moving.Taking(connection, held, quotas, now_ms)
 

@@ -27,6 +27,13 @@ INSERT INTO members (tenant_id, subject_id, member) VALUES (?, ?, ?)
 ON CONFLICT (tenant_id, subject_id) DO UPDATE SET member = excluded.member
 """
 
+_STANDS = """
+SELECT 1 FROM members
+JOIN users ON users.subject_id = members.subject_id AND NOT users.suspended
+JOIN organizations ON organizations.tenant_id = members.tenant_id AND NOT organizations.suspended
+WHERE members.tenant_id = ? AND members.subject_id = ? AND member
+"""
+
 _REPOSITORY = "SELECT 1 FROM repositories WHERE tenant_id = ? AND repository = ?"
 _NEW_REPOSITORY = "INSERT INTO repositories (tenant_id, repository, created_at_ms) VALUES (?, ?, ?)"
 
@@ -118,6 +125,11 @@ def set_member(connection: Connection, tenant_id: str, subject_id: str, now_ms: 
         connection.execute(_SET_MEMBER, (tenant_id, subject_id, member))
         action = Action.MEMBER_ADDED if member else Action.MEMBER_WITHDRAWN
         note(connection, action, now_ms, tenant_id, subject_id, target=subject_id)
+
+
+def stands(connection: Connection, tenant_id: str, subject_id: str) -> bool:
+    """Whether a user may act in an organisation at all."""
+    return connection.execute(_STANDS, (tenant_id, subject_id)).fetchone() is not None
 
 
 def create_repository(connection: Connection, tenant_id: str, repository: str, now_ms: Millis) -> None:

@@ -6,6 +6,7 @@ How to name the backend is said in `codesynapse.contracts.plugin`; builders for 
 
 from codesynapse.contracts.suite.test_accounts import TestAuthority, TestDirectory, TestGrants, TestRecheck
 from codesynapse.contracts.suite.test_agents import TestAgentGrants, TestAgentSettings, TestMemories
+from codesynapse.contracts.suite.test_agents_audit import TestAgentAudit
 from codesynapse.contracts.suite.test_agents_many import TestMerging, TestMovingAgents, TestPurging
 from codesynapse.contracts.suite.test_agents_queue import TestAgentChecks, TestAgentQueue, TestOnce
 from codesynapse.contracts.suite.test_agents_racing import TestDuplicates, TestLocks
@@ -36,6 +37,7 @@ from codesynapse.contracts.suite.test_vectors import TestForeignHits, TestNeares
 
 __all__ = [
     "TestAgainstTheLaw",
+    "TestAgentAudit",
     "TestAgentChecks",
     "TestAgentGrants",
     "TestAgentIsolation",

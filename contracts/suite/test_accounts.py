@@ -152,6 +152,23 @@ class TestDirectory(OnAccounts):
         await user.register(session)
         assert await actions_since(user.accounts, start, user.tenant_id, other.tenant_id, user.subject_id) == []
 
+    async def test_a_user_stands_while_user_organisation_and_membership_do(self, user: User) -> None:
+        accounts, place = user.accounts, (user.tenant_id, user.subject_id)
+        other = await new_user(accounts)
+        assert await accounts.stands(*place)
+        assert not await accounts.stands(user.tenant_id, other.subject_id)
+        assert not await accounts.stands(unique("tenant"), user.subject_id)
+        for out in (True, False):
+            await accounts.suspend_user(user.subject_id, suspended=out, now_ms=NOW)
+            assert await accounts.stands(*place) is not out
+        for out in (True, False):
+            await accounts.suspend_organization(user.tenant_id, suspended=out, now_ms=NOW)
+            assert await accounts.stands(*place) is not out
+        for out in (True, False):
+            await accounts.set_member(*place, member=not out, now_ms=NOW)
+            assert await accounts.stands(*place) is not out
+        assert await accounts.stands(other.tenant_id, other.subject_id)
+
     async def test_the_audit_is_read_in_batches_oldest_first(self, user: User) -> None:
         start = await user.accounts.audit_end()
         for number in range(5):

@@ -5,7 +5,7 @@ that several processes may work on one queue.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -30,6 +30,8 @@ QUEUE_S = 1.0
 """How often a process looks for work."""
 
 Effect = NewEpisode | ProfileRecord
+Stands = Callable[[str, str], Awaitable[bool]]
+"""Whether a user may act in an organisation at all: `Accounts.stands`."""
 
 
 class Kind(Struct, frozen=True, kw_only=True):
@@ -60,8 +62,11 @@ KINDS: Final[Mapping[str, Kind]] = {ARCHIVE: Kind(effect=archived_episode)}
 class QueuedWrites:
     """Puts tasks into the queue, and works them off: one round is `run`."""
 
-    def __init__(self, agents: AgentMemory, hints: Hints, clock: Clock, kinds: Mapping[str, Kind] = KINDS) -> None:
+    def __init__(
+        self, agents: AgentMemory, stands: Stands, hints: Hints, clock: Clock, kinds: Mapping[str, Kind] = KINDS
+    ) -> None:
         self._agents = agents
+        self._stands = stands
         self._hints = hints
         self._clock = clock
         self._kinds = kinds
@@ -106,6 +111,11 @@ class QueuedWrites:
         if dropped(hints.attribution, hints.pauses, task.task_id, principal, now_ms, derived=derived):
             await self._agents.discard(task)
             return True
+        if not await self._stands(*principal):
+            # A session that is over ends nothing that it has queued; a user who is out does.
+            log.warning("task_without_standing")
+            await self._give_up(task, now_ms)
+            return True
         try:
             await self._agents.claim(task, self._effect(kind, task.payload), now_ms=now_ms)
         except _Unreadable as error:
@@ -125,7 +135,7 @@ class QueuedWrites:
             raise _Unreadable from error
 
     async def _give_up(self, task: Task, now_ms: Millis) -> None:
-        """Remove a task that nobody can ever do. It is counted as one that failed as often as it may."""
+        """Remove a task that shall never be tried again. It is counted as one that failed as often as it may."""
         for _ in range(TRIES_MAX):
             if not await self._agents.failed(task, retry_at_ms=now_ms):
                 log.warning("task_given_up")

@@ -125,5 +125,6 @@ def test_levels_are_named() -> None:
 
 def test_what_ends_an_access_is_told_apart() -> None:
     assert {action for action in Action if action.endswith(("suspended", "withdrawn", "revoked", "expired"))} == (
-        ENDING | {Action.GRANT_WITHDRAWN}
+        # Whose grant is gone may still act, and is refused where that grant was needed.
+        ENDING | {Action.GRANT_WITHDRAWN, Action.AGENT_GRANT_WITHDRAWN}
     )

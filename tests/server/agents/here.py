@@ -74,7 +74,7 @@ async def here() -> AsyncIterator[Here]:
     async with world() as made:
         agents, toolbox = made.ports.agents, Toolbox()
         assert agents is not None
-        queue = QueuedWrites(agents, made.hints, made.clock)
+        queue = QueuedWrites(agents, made.ports.accounts.stands, made.hints, made.clock)
         tools = MemoryTools(
             agents, queue, made.hints, embed=made.models.embed, recheck=made.sessions.recheck, clock=made.clock
         )

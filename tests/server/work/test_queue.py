@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
 
 from codesynapse.contracts.accounts import Level
-from codesynapse.contracts.agent_work import Task
+from codesynapse.contracts.agent_work import Tally, Task
 from codesynapse.contracts.agents import NewEpisode
 from codesynapse.contracts.errors import StoreBusy
 from codesynapse.server.hints.session_key import bucket_of
+from codesynapse.server.hints.state import Hints
 from codesynapse.server.work.queue import BATCH, KINDS, RETRY_MS, Kind, QueuedWrites, archived_episode
 from tests.server.agents.here import AGENT, Here, here
 
 PAYLOAD = '{"summary":"x","keywords":"","project_id":"","channel":"","start_time":"","end_time":"","resolved":false}'
 LONG = [{"content": "q7TURNq7"}] * 51
+
+
+def at_work(place: Here, hints: Hints | None = None, kinds: Mapping[str, Kind] = KINDS) -> QueuedWrites:
+    """Another worker of the same store. hints: its own, as after a restart."""
+    stands = place.world.ports.accounts.stands
+    return QueuedWrites(place.agents, stands, hints or place.world.hints, place.world.clock, kinds)
 
 
 async def archive(place: Here, summary: str, key: str | None = None, *, agent: str = AGENT, by: str = "ana") -> int:
@@ -50,7 +58,7 @@ async def test_a_keyless_pause_drops_keyless_tasks_and_those_of_unknown_origin()
     async with here() as place:
         await archive(place, "keyless")
         await archive(place, "of A", "A")
-        restarted = QueuedWrites(place.agents, type(place.world.hints)(), place.world.clock)
+        restarted = at_work(place, type(place.world.hints)())
         restarted._hints.pauses.pause(bucket_of((await place.execution()).identity, None), 60, place.world.clock())
         restarted._hints.pauses.pause(bucket_of((await place.execution()).identity, "B"), 60, place.world.clock())
         await restarted.run()
@@ -60,7 +68,7 @@ async def test_a_keyless_pause_drops_keyless_tasks_and_those_of_unknown_origin()
 async def test_after_a_restart_the_pause_of_the_key_that_queued_a_task_does_not_reach_it():
     async with here() as place:
         await archive(place, "of A", "A")
-        restarted = QueuedWrites(place.agents, type(place.world.hints)(), place.world.clock)
+        restarted = at_work(place, type(place.world.hints)())
         restarted._hints.pauses.pause(bucket_of((await place.execution()).identity, "A"), 60, place.world.clock())
         await restarted.run()
         assert await summaries(place) == ["of A"]
@@ -79,7 +87,7 @@ async def test_the_same_key_of_another_principal_drops_nothing():
 async def test_work_that_follows_from_what_is_stored_is_never_dropped():
     async with here() as place:
         kinds = {"derived": Kind(effect=lambda payload: NewEpisode(summary=payload), derived=True), **KINDS}
-        queue = QueuedWrites(place.agents, place.world.hints, place.world.clock, kinds)
+        queue = at_work(place, kinds=kinds)
         bucket = bucket_of((await place.execution()).identity, "A")
         await queue.put(place.scope(), "derived", "index", once=None, bucket=bucket)
         await archive(place, "a write", "A")
@@ -119,6 +127,63 @@ async def test_a_task_that_failed_keeps_its_key_until_its_row_is_gone():
         assert len(place.world.hints.attribution) == 0
 
 
+OUT: dict[str, Callable[[Here], Awaitable[None]]] = {
+    "the user is suspended": lambda place: place.world.ports.accounts.suspend_user(
+        "ana", suspended=True, now_ms=place.world.clock()
+    ),
+    "the organisation is suspended": lambda place: place.world.ports.accounts.suspend_organization(
+        "acme", suspended=True, now_ms=place.world.clock()
+    ),
+    "the membership is withdrawn": lambda place: place.world.ports.accounts.set_member(
+        "acme", "ana", member=False, now_ms=place.world.clock()
+    ),
+}
+
+
+@pytest.mark.parametrize("how", OUT)
+async def test_what_a_user_queued_who_is_out_since_is_discarded_and_counted(how: str):
+    async with here() as place:
+        await archive(place, "x", "A")
+        await OUT[how](place)
+        assert await place.queue.run() == 1
+        assert await status(place) == (0, 1)
+        assert await place.agents.tally(place.scope()) == Tally()
+        assert len(place.world.hints.attribution) == 0
+
+
+async def test_others_tasks_are_done_though_a_user_of_their_organisation_is_out():
+    async with here() as place:
+        await archive(place, "of ana")
+        await archive(place, "of eve", agent="hers", by="eve")
+        await OUT["the user is suspended"](place)
+        await place.queue.run()
+        assert await summaries(place, by="eve") == ["of eve"]
+
+
+async def test_a_user_who_was_out_and_is_back_before_the_round_loses_nothing():
+    async with here() as place:
+        await archive(place, "x")
+        await OUT["the user is suspended"](place)
+        await place.world.ports.accounts.suspend_user("ana", suspended=False, now_ms=place.world.clock())
+        await place.queue.run()
+        assert await summaries(place) == ["x"]
+
+
+async def test_while_the_accounts_do_not_answer_a_task_waits_and_no_try_is_counted():
+    async with here() as place:
+        await archive(place, "x")
+
+        async def silent(_: str, __: str) -> bool:
+            raise StoreBusy
+
+        for _ in range(4):
+            with pytest.raises(StoreBusy):
+                await QueuedWrites(place.agents, silent, place.world.hints, place.world.clock).run()
+        assert await status(place) == (1, 0)
+        await place.queue.run()
+        assert await summaries(place) == ["x"]
+
+
 @pytest.mark.parametrize(("kind", "payload"), [("archive_episode", "{"), ("archive_episode", "{}"), ("nothing", "x")])
 async def test_a_row_that_nobody_can_read_is_given_up_at_once_and_counted(kind: str, payload: str):
     async with here() as place:
@@ -154,7 +219,7 @@ async def test_a_fault_of_ours_in_one_task_holds_up_none_behind_it():
             raise KeyError("q7MARKq7")
 
         kinds = {"broken": Kind(effect=broken), **KINDS}
-        queue = QueuedWrites(place.agents, place.world.hints, place.world.clock, kinds)
+        queue = at_work(place, kinds=kinds)
         await place.store("tea")
         await place.agents.enqueue(place.scope(), "broken", "x", once=None, now_ms=place.world.clock())
         await archive(place, "behind it")
@@ -176,7 +241,7 @@ async def test_what_an_agents_deletion_takes_away_is_forgotten_and_never_done():
 async def test_twenty_archives_and_several_workers_at_once_keep_each_episode_once():
     async with here() as place:
         await asyncio.gather(*(archive(place, f"talk {number:02}") for number in range(20)))
-        workers = [QueuedWrites(place.agents, place.world.hints, place.world.clock) for _ in range(4)]
+        workers = [at_work(place) for _ in range(4)]
         await asyncio.gather(*(worker.run() for worker in workers))
         assert sorted(await summaries(place)) == [f"talk {number:02}" for number in range(20)]
 
