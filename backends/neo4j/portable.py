@@ -9,6 +9,7 @@ import msgspec
 
 from codesynapse.backends.neo4j import documents, memory_queries, moving_queries, queries
 from codesynapse.backends.neo4j.connection import Database, Transaction
+from codesynapse.backends.neo4j.held import NOTHING
 from codesynapse.backends.neo4j.planting import entity_row, fact_row, lock, place
 from codesynapse.contracts.errors import AlreadyExists
 from codesynapse.contracts.identity import Millis
@@ -233,9 +234,8 @@ async def _restore_tombstone(transaction: Transaction, item: Tombstone) -> None:
 
 async def _restore_scope(transaction: Transaction, item: HeldScope, now_ms: Millis) -> None:
     scope = {"tenant": item.scope.tenant_id, "session": item.scope.session_id, "ns": item.scope.ns}
-    (row,) = await transaction.rows(
-        queries.LOCK_AND_READ, {**scope, "lock": secrets.randbits(62), "commit": documents.kept_prefix(CommitId(""))}
-    )
+    asked = {"lock": secrets.randbits(62), "commit": documents.kept_prefix(CommitId("")), "held": NOTHING.parameter}
+    (row,) = await transaction.rows(queries.LOCK_AND_READ, {**scope, **asked})
     restored = decide_restore(
         item,
         exists=row["revision"] is not None,

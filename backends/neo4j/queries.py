@@ -16,6 +16,7 @@ ON MATCH SET t.lock = $lock
 """
 
 # Read while nobody else can write for this tenant. All slots of kept commits are looked at: an id may stand in any.
+# The document is left out where the commit that made it is the one whose content the caller still holds.
 LOCK_AND_READ: LiteralString = (
     LOCK
     + """
@@ -26,11 +27,12 @@ OPTIONAL MATCH (s:SessionMemoryScope {tenant_id: $tenant, session_id: $session, 
 WITH t, revoked, s
 OPTIONAL MATCH (o:SessionMemoryScope {tenant_id: $tenant, session_id: $session}) WHERE o.ns <> $ns
 WITH t, revoked, s, count(o) AS namespaces, coalesce(sum(o.live_facts), 0) AS session_facts,
-    min(o.expires_at_ms) AS session_expires_at_ms
-RETURN revoked, namespaces, session_facts, session_expires_at_ms,
+    min(o.expires_at_ms) AS session_expires_at_ms,
+    coalesce(s.revision = $held.revision AND s[$held.slot] STARTS WITH $held.mark, false) AS held
+RETURN held, revoked, namespaces, session_facts, session_expires_at_ms,
     t.roots AS roots, t.live_facts AS tenant_facts, t.quotas AS quotas,
     s.revision AS revision, s.expires_at_ms AS expires_at_ms, s.closed AS closed, s.live_facts AS live_facts,
-    s.doc AS doc, s.written_at_ms AS written_at_ms,
+    CASE WHEN held THEN null ELSE s.doc END AS doc, s.written_at_ms AS written_at_ms,
     [key IN keys(s) WHERE key STARTS WITH 'commit_' AND s[key] STARTS WITH $commit | s[key]] AS kept
 """
 )

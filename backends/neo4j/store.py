@@ -4,6 +4,7 @@ import secrets
 
 from codesynapse.backends.neo4j import documents, queries
 from codesynapse.backends.neo4j.connection import Database, Row, Transaction, quietly
+from codesynapse.backends.neo4j.held import NOTHING, Held, Known
 from codesynapse.backends.neo4j.probe import probe
 from codesynapse.contracts.commit import Accepted, Root, Stored, check_commit, check_readable
 from codesynapse.contracts.errors import SessionExpired
@@ -17,6 +18,7 @@ class Neo4jSessionMemory:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._held = Held()
 
     async def load(self, scope: Scope, *, now_ms: Millis) -> Snapshot:
         (row,) = await self._database.rows(queries.READ, _place(scope))
@@ -40,8 +42,9 @@ class Neo4jSessionMemory:
         sent: list[Committed] = []
 
         async def work(transaction: Transaction) -> Committed:
-            row = await _locked(transaction, proposed.scope, commit_id)
-            before = ((), ()) if row["doc"] is None else documents.read(row["doc"])[2]
+            known = self._held.get(proposed.scope)
+            row = await _locked(transaction, proposed.scope, commit_id, known)
+            before = _before(row, known)
             accepted = check_commit(
                 _stored(row, before),
                 proposed,
@@ -58,10 +61,13 @@ class Neo4jSessionMemory:
             return accepted.committed
 
         try:
-            return await self._database.write(proposed.scope.tenant_id, work)
+            committed = await self._database.write(proposed.scope.tenant_id, work)
         except SessionExpired:
             await quietly(self._forget(proposed.scope))
             raise
+        if sent:
+            self._held.put(proposed.scope, commit_id, committed, (proposed.entities, proposed.facts))
+        return committed
 
     async def committed(self, scope: Scope, commit_id: CommitId, *, now_ms: Millis) -> Committed | None:
         require_id(commit_id, field="commit_id")
@@ -82,6 +88,7 @@ class Neo4jSessionMemory:
 
     async def revoke(self, tenant_id: str, session_id: str, *, now_ms: Millis) -> int:
         require_ids(tenant_id=tenant_id, session_id=session_id)
+        self._held.forget_session(tenant_id, session_id)
 
         async def work(transaction: Transaction) -> int:
             session = {"tenant": tenant_id, "session": session_id}
@@ -115,6 +122,7 @@ class Neo4jSessionMemory:
     async def _sweep(self, row: Row, now_ms: Millis) -> int:
         """Empty one expired scope; 1 unless somebody else just did."""
         place = {"tenant": row["tenant"], "session": row["session"], "ns": row["ns"]}
+        self._held.forget_session(row["tenant"], row["session"])
 
         async def work(transaction: Transaction) -> int:
             await transaction.rows(queries.LOCK, {"tenant": row["tenant"], "lock": _token()})
@@ -127,6 +135,7 @@ class Neo4jSessionMemory:
 
     async def _forget(self, scope: Scope) -> None:
         """Remove what an expired scope held. It is refused in any case, so a busy store leaves this to the sweep."""
+        self._held.forget(scope)
 
         async def work(transaction: Transaction) -> None:
             await transaction.rows(queries.LOCK, {"tenant": scope.tenant_id, "lock": _token()})
@@ -155,11 +164,18 @@ def _snapshot(scope: Scope, row: Row, now_ms: Millis) -> Snapshot:
     )
 
 
-async def _locked(transaction: Transaction, scope: Scope, commit_id: CommitId) -> Row:
-    """What is stored about a scope, read while nobody else can write for its tenant."""
-    parameters = {**_place(scope), "lock": _token(), "commit": documents.kept_prefix(commit_id)}
-    (row,) = await transaction.rows(queries.LOCK_AND_READ, parameters)
+async def _locked(transaction: Transaction, scope: Scope, commit_id: CommitId, known: Known = NOTHING) -> Row:
+    """What is stored about a scope, read while nobody else can write for its tenant. known: what need not be read."""
+    asked = {"lock": _token(), "commit": documents.kept_prefix(commit_id), "held": known.parameter}
+    (row,) = await transaction.rows(queries.LOCK_AND_READ, {**_place(scope), **asked})
     return row
+
+
+def _before(row: Row, known: Known) -> Content:
+    """What a scope holds, from its document or, where that was left out, as it is known."""
+    if row["held"]:
+        return known.content
+    return ((), ()) if row["doc"] is None else documents.read(row["doc"])[2]
 
 
 def _stored(row: Row, content: Content = ((), ())) -> Stored:
