@@ -91,7 +91,7 @@ class SessionMemory(Protocol):
     async def revoke(self, tenant_id: str, session_id: str, *, now_ms: Millis) -> int:
         """Lay the session's tombstone and remove the content of all its namespaces; the number of facts removed.
 
-        Repeatable. Roots stay, and count.
+        Repeatable. Roots stay, and count. Of several at once each tells what it removed itself: all of it, once.
         """
         ...
 

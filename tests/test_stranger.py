@@ -60,7 +60,8 @@ FAULTS = {
     ),
     "duplicate_race": (
         "TestDuplicates::test_of_equal_memories_at_once_one_is_kept",
-        {"TestDuplicates"},
+        # It makes the agent past what would be audited.
+        {"TestDuplicates", "TestAgentAudit"},
     ),
     "lock_between": (
         "TestLocks::test_a_lock_that_was_acknowledged_holds_against_what_runs_beside_it",
@@ -77,7 +78,7 @@ FAULTS = {
     ),
     "open_door": (
         "TestAgentGrants::test_a_grant_allows_what_it_says",
-        {"TestAgentGrants"},
+        {"TestAgentGrants", "TestAgentAudit"},
     ),
 }
 OTHERS = ["right", "small", "boastful", "unreachable", "talkative", "deadly"]

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from codesynapse.backends.memory.graph import DictSessionMemory
-from codesynapse.contracts.suite.machine import Disagreement, Store
+from codesynapse.contracts.suite.machine import Disagreement, Store, same_told
+from codesynapse.contracts.suite.steps import Say, Step
 from tests.backends.differential import SEQUENCES, SWEEPING, Arena, arena
 from tests.servers.running import Record
 from tests.stranger import wrong
@@ -57,3 +58,21 @@ def test_a_store_with_one_guard_taken_out_is_found(faulty: type[DictSessionMemor
             deque(map(alone.compare, range(1, 1 + SEEDS)), maxlen=0)
     # In CI, Hypothesis adds a note of its own.
     assert any("make fuzz-stores ARGS='--seed" in note for note in found.value.__notes__)
+
+
+def revoking(session: int) -> Step:
+    return Step("revoke", 0, session, 0, Say([]), 0, "", 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("answered", "fine"), [([5, 0], True), ([2, 3], True), ([5, 5], False), ([2, 2], False), ([5, ("busy",)], False)]
+)
+def test_revocations_at_once_may_share_the_work_and_nothing_is_counted_twice(
+    answered: list[object], fine: bool
+) -> None:
+    assert same_told([revoking(1), revoking(1)], answered, [5, 0]) is fine
+
+
+def test_of_anything_else_at_once_each_answer_is_compared() -> None:
+    assert not same_told([revoking(1), revoking(2)], [2, 3], [5, 0])
+    assert same_told([revoking(1), revoking(2)], [5, 0], [5, 0])

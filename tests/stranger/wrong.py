@@ -263,13 +263,13 @@ def store(
     async def open_store(options: Mapping[str, str]) -> AsyncIterator[Backend]:
         only(options)
         shelf: Shelf = {}
-        sessions = memory(shelf)
+        sessions, audited = memory(shelf), accounts()
         yield Backend(
             session_memory=sessions,
             repository=DictRepositoryGraph(),
             vectors=vectors(shelf, takes=sessions.takes_vectors),
-            accounts=accounts(),
-            agents=agents(),
+            accounts=audited,
+            agents=agents(audited),
         )
 
     return open_store
