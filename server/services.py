@@ -16,8 +16,10 @@ from codesynapse.contracts.embedding import Embedder
 from codesynapse.contracts.errors import CodeSynapseError, Invalid
 from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, SessionMemory, StoreStatus, VectorIndex
 from codesynapse.contracts.transports import Transports
+from codesynapse.server.agents.doctor import Doctor
 from codesynapse.server.agents.folder import Folder
 from codesynapse.server.agents.moving import Mover
+from codesynapse.server.agents.tuning import Tuner
 from codesynapse.server.agents.wording import terms_of
 from codesynapse.server.clock import Clock, system_clock
 from codesynapse.server.features.calls import Calls
@@ -45,10 +47,11 @@ from codesynapse.server.tools.dispatch import Dispatcher
 from codesynapse.server.tools.gate import Gate
 from codesynapse.server.tools.graph import GraphTools, register_graph_tools
 from codesynapse.server.tools.maintenance import MaintenanceTools
+from codesynapse.server.tools.maintenance_health import HealthTools
 from codesynapse.server.tools.memory import MemoryTools
 from codesynapse.server.tools.operating import ContextFile
 from codesynapse.server.tools.registry import Toolbox
-from codesynapse.server.tools.session import SessionTools, register_session_tools
+from codesynapse.server.tools.session import Probe, SessionTools, register_session_tools
 from codesynapse.server.work.queue import QueuedWrites
 from codesynapse.server.work.retention import Retention
 
@@ -217,7 +220,7 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     register_graph_tools(toolbox, GraphTools(sessions, engine, repository, recall, hints))
     models = Models(ports.embedder, hints, clock, settings.embedder_deadline_ms)
     queue, mover = _agent_tools(toolbox, settings, ports, sessions, hints, models, clock)
-    register_session_tools(toolbox, _session_tools(settings, ports, hints, clock))
+    register_session_tools(toolbox, _session_tools(settings, ports, sessions, hints, clock))
     features = Features(toolbox, updates)
     register_product(features, sessions, engine, repository, recall, size_max=limits.resource_max_bytes)
     operations = Operations(features, Dispatcher(toolbox, clock, metrics, Gate(hints.pauses)), clock, limits)
@@ -284,5 +287,9 @@ def _toolsets(settings: Settings, toolbox: Toolbox) -> frozenset[str] | None:
         raise SettingsError(f"CODESYNAPSE_TOOLSETS: the toolsets are {known}.") from None
 
 
-def _session_tools(settings: Settings, ports: Ports, hints: Hints, clock: Clock) -> SessionTools:
-    return SessionTools(hints, clock, ContextFile(settings.operating_context), VERSION, ports.agents)
+def _session_tools(settings: Settings, ports: Ports, sessions: Sessions, hints: Hints, clock: Clock) -> SessionTools:
+    probes: dict[str, Probe] = {}
+    if ports.agents is not None:
+        doctor = Doctor(ports.agents, Tuner(ports.agents, clock))
+        probes["health"] = HealthTools(ports.agents, doctor, sessions.recheck, clock).findings
+    return SessionTools(hints, clock, ContextFile(settings.operating_context), VERSION, ports.agents, probes)

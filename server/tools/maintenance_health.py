@@ -14,6 +14,7 @@ from codesynapse.server.agents.doctor import Doctor, Examined, Repaired
 from codesynapse.server.agents.inspecting import REFS_MAX
 from codesynapse.server.agents.scoping import Recheck, require_level, scope_of, scopes_in, sight_of
 from codesynapse.server.clock import Clock
+from codesynapse.server.hints.findings import Finding
 from codesynapse.server.tools.confirming import confirm
 from codesynapse.server.tools.maintenance_shapes import (
     DeepArguments,
@@ -25,11 +26,13 @@ from codesynapse.server.tools.maintenance_shapes import (
     SeveritySummary,
     Stats,
 )
-from codesynapse.server.tools.registry import Tool, ToolContext
+from codesynapse.server.tools.registry import SILENT, Tool, ToolContext
 
 TOOLSET = "maintenance"
 AGENTS_SHOWN = 10
 NO_GRANT = "Your grant on these agents allows reading only."
+SEVERITIES = SeveritySummary.__struct_fields__
+"""Of the checks, the gravest first."""
 LEFT = "What is left is locked, has an equal, or changed meanwhile."
 
 Done = Mapping[str, Repaired]
@@ -92,6 +95,22 @@ class HealthTools:
             results={name: _result(name, examined, done, fix=arguments.fix) for name in names},
             fixed=any(each.fixed for each in done.values()),
         )
+
+    async def findings(self, execution: Execution, limit: int) -> list[Finding]:
+        """What `check_health` tells of the agents that the caller may read, as findings, the gravest first."""
+        report = await self.check_health(execution, HealthArguments(), SILENT)
+        gravest = sorted(report.issues, key=lambda issue: SEVERITIES.index(issue.severity))
+        return [
+            Finding(
+                kind="health",
+                check=issue.check,
+                severity=issue.severity,
+                text=HEALTH[issue.check].means,
+                count=issue.count,
+                ref=next(iter(issue.refs), UNSET),
+            )
+            for issue in gravest[:limit]
+        ]
 
     async def _fixed(self, execution: Execution, examined: Sequence[Examined], context: ToolContext) -> dict[str, Done]:
         """Repair what the caller may write; what was done at each agent. The user confirms what would be deleted."""

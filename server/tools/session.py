@@ -1,6 +1,7 @@
 """The tools of the toolset `session`: the pause of one's own key, findings, and the operator's context."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated
 
 import msgspec
@@ -128,17 +129,26 @@ Probe = Callable[[Execution, int], Awaitable[Sequence[Finding]]]
 
 
 class SessionTools:
-    """The handlers. One reading of the clock a call: a pause cannot end between two halves of one answer."""
+    """The handlers. One reading of the clock a call: a pause cannot end between two halves of one answer.
+
+    probes: what `get_session_findings` asks beside the embedder, by name.
+    """
 
     def __init__(
-        self, hints: Hints, clock: Clock, context: ContextFile, version: str, agents: AgentMemory | None = None
+        self,
+        hints: Hints,
+        clock: Clock,
+        context: ContextFile,
+        version: str,
+        agents: AgentMemory | None = None,
+        probes: Mapping[str, Probe] = MappingProxyType({}),
     ) -> None:
         self._hints = hints
         self._clock = clock
         self._context = context
         self._version = version
         self._agents = agents
-        self.probes: dict[str, Probe] = {"embedder": self._embedder}
+        self.probes: dict[str, Probe] = {"embedder": self._embedder, **probes}
 
     async def pause(self, execution: Execution, arguments: PauseArguments, _: ToolContext) -> Paused:
         bucket = bucket_of(execution.identity, arguments.session_key)
