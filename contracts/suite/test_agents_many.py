@@ -78,7 +78,7 @@ class TestMovingAgents(OnAgents):
 
     async def test_what_is_taken_in_is_there_as_it_was(self, keeper: Keeper) -> None:
         (record,) = records("green tea")
-        moved = type(record)(  # type: ignore[call-arg]
+        moved = type(record)(  # type: ignore[call-arg]  # of a record, the kind of a memory
             memory=memory("green tea", message_id="m", source="ana"),
             created_at_ms=later(NOW, -5),
             recalled=3,

@@ -156,7 +156,7 @@ def _episode_times(episode: Episode, _: Terms, __: Millis) -> bool:
     ends = [from_rfc3339(text) for text in (episode.start_time, episode.end_time) if text]
     if None in ends:
         return True
-    return len(ends) == 2 and ends[0] > ends[1]  # type: ignore[operator]
+    return len(ends) == 2 and ends[0] > ends[1]  # type: ignore[operator]  # None is excluded above
 
 
 def _anonymous(memory: Memory, _: Terms, __: Millis) -> bool:
