@@ -1779,6 +1779,7 @@ ROWS: tuple[Requirement, ...] = (
             "contracts/suite/test_agents.py::TestAgentGrants::test_the_first_writer_owns_the_agent",
             "contracts/suite/test_agents.py::TestAgentGrants::test_of_two_first_writers_one_owns_it_and_the_other_is_refused",
             "contracts/suite/test_agents.py::TestAgentGrants::test_a_grant_allows_what_it_says",
+            "tests/server/cli/test_agents.py::test_a_grant_of_the_command_line_holds_for_the_next_call_of_a_running_server",
         ),
     ),
     Requirement(
