@@ -92,7 +92,7 @@ WHAT_TO_DO = {
     "invalid": "Correct the named field; `limit` says what it may be.",
     "repository_forbidden": "Name a repository that you were granted, or ask for a grant.",
     "grant_insufficient": "Ask for a write grant, or write to session memory.",
-    "agent_forbidden": "Ask an operator for a grant (`codesynapse agent grant`); the first `store` under a new name makes an agent.",
+    "agent_forbidden": "Ask an operator: `codesynapse agent grant`. Under a new name the first `store` makes an agent.",
     "idempotency_conflict": "Send the same content again, or another key.",
     "import_refused": "`limit` says why. Export again, and send the file whole and as it is.",
     "quota_exceeded": "Retract what no longer holds, or ask for a higher cap; `field` and `limit` name it.",
