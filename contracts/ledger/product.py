@@ -1779,6 +1779,18 @@ ROWS: tuple[Requirement, ...] = (
             "contracts/suite/test_agents.py::TestAgentGrants::test_the_first_writer_owns_the_agent",
             "contracts/suite/test_agents.py::TestAgentGrants::test_of_two_first_writers_one_owns_it_and_the_other_is_refused",
             "contracts/suite/test_agents.py::TestAgentGrants::test_a_grant_allows_what_it_says",
+            "tests/server/cli/test_agents.py::test_a_grant_of_the_command_line_holds_for_the_next_call_of_a_running_server",
+        ),
+    ),
+    Requirement(
+        id="agents:audited",
+        promise="An agent's beginning, its grants, their withdrawal and a purge are audited, with who and whose.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_audit.py::TestAgentAudit::test_an_agent_is_audited_once_by_whichever_write_makes_it",
+            "contracts/suite/test_agents_audit.py::TestAgentAudit::test_a_grant_and_its_withdrawal_are_audited_with_whose_and_how_far",
+            "contracts/suite/test_agents_audit.py::TestAgentAudit::test_a_purge_is_audited_with_who_did_it_and_how_much_went",
+            "contracts/suite/test_agents_audit.py::TestAgentAudit::test_what_is_refused_or_only_tried_leaves_no_record",
         ),
     ),
     Requirement(
@@ -1836,6 +1848,18 @@ ROWS: tuple[Requirement, ...] = (
             "tests/server/work/test_queue.py::test_a_task_that_fails_is_tried_three_times_thirty_seconds_apart_and_then_counted",
             "tests/server/work/test_queue.py::test_a_row_that_nobody_can_read_is_given_up_at_once_and_counted",
             "tests/integration/test_agent_memory.py::test_a_thread_over_stdio_works_off_what_it_queues_without_a_server_beside_it",
+        ),
+    ),
+    Requirement(
+        id="agents:standing",
+        promise=(
+            "The queued write of a user who is out, or whose organisation is suspended, is not done, and counted."
+        ),
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "tests/server/work/test_queue.py::test_what_a_user_queued_who_is_out_since_is_discarded_and_counted",
+            "tests/server/work/test_queue.py::test_a_user_who_was_out_and_is_back_before_the_round_loses_nothing",
+            "contracts/suite/test_accounts.py::TestDirectory::test_a_user_stands_while_user_organisation_and_membership_do",
         ),
     ),
     Requirement(
@@ -1951,6 +1975,7 @@ ROWS: tuple[Requirement, ...] = (
         source="product.md, Tools",
         tests=(
             "tests/integration/test_exporting.py::test_ten_thousand_memories_enter_an_empty_server_with_the_digest_that_they_left_with",
+            "tests/integration/test_exporting_stdio.py::test_what_a_process_exports_another_on_an_empty_home_imports_with_the_same_digest",
         ),
     ),
     Requirement(
@@ -1959,6 +1984,7 @@ ROWS: tuple[Requirement, ...] = (
         source="product.md, Tools",
         tests=(
             "tests/server/agents/test_moving.py::test_a_damaged_file_changes_nothing_and_says_why",
+            "tests/integration/test_exporting_stdio.py::test_a_damaged_file_changes_nothing_says_why_and_repeats_nothing_of_itself",
             "tests/server/agents/test_exported.py::test_a_file_that_is_not_whole_and_as_it_was_written_is_refused_with_the_reason",
         ),
     ),
