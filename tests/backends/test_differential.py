@@ -73,6 +73,13 @@ def test_revocations_at_once_may_share_the_work_and_nothing_is_counted_twice(
     assert same_told([revoking(1), revoking(1)], answered, [5, 0]) is fine
 
 
+def test_what_else_goes_on_beside_shared_revocations_is_compared_by_itself() -> None:
+    calls = [revoking(1), revoking(1)._replace(what="committed"), revoking(1)]
+    assert same_told(calls, [1, None, 4], [0, None, 5])
+    assert not same_told(calls, [1, 4, None], [0, None, 5])
+    assert not same_told(calls, [1, 7, 4], [0, 8, 5])
+
+
 def test_of_anything_else_at_once_each_answer_is_compared() -> None:
     assert not same_told([revoking(1), revoking(2)], [2, 3], [5, 0])
     assert same_told([revoking(1), revoking(2)], [5, 0], [5, 0])
