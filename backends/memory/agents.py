@@ -28,6 +28,7 @@ from codesynapse.contracts.agent_work import (
     Task,
     Verdict,
     admit_record,
+    admit_writer,
     check_merge,
     check_replay,
     check_task,
@@ -104,6 +105,18 @@ class DictAgents:
 
     async def archive(self, scope: AgentScope, episode: NewEpisode, *, once: Once | None, now_ms: Millis) -> Kept:
         return self._written(scope, lambda agent: self._add_episode(scope, agent, episode, now_ms), once, now_ms)
+
+    async def foresee(
+        self, scope: AgentScope, memory: NewMemory | None, *, once: Once | None, now_ms: Millis
+    ) -> Kept | None:
+        agent = self._tenant(scope.tenant_id).agents.get(scope.agent_id)
+        if agent is None:
+            return None
+        admit_writer(agent.grants.get(scope.subject_id), exists=True)
+        replayed = None if once is None else _replayed(agent, once, now_ms)
+        if replayed is not None or memory is None:
+            return replayed
+        return agent.duplicate(memory)
 
     async def update(
         self,
@@ -369,10 +382,10 @@ class DictAgents:
     ) -> Kept:
         if once is None:
             return write(agent)
-        kept = agent.keys.get(once.key)
-        if kept is not None and check_replay(once, kept.digest, kept.made_at_ms, now_ms):
-            return structs.replace(kept.answer, replayed=True)
-        if kept is None:
+        replayed = _replayed(agent, once, now_ms)
+        if replayed is not None:
+            return replayed
+        if once.key not in agent.keys:
             admit_record("agent_keys_max", len(agent.keys), quotas)
         answer = write(agent)
         agent.keys[once.key] = KeptAnswer(once.digest, answer, now_ms)
@@ -391,3 +404,11 @@ class DictAgents:
         kept = episode_of(episode, id=tenant.new_id(), agent_id=agent.agent_id, now_ms=now_ms)
         agent.add(kept)
         return Kept(id=kept.id, created=True)
+
+
+def _replayed(agent: Agent, once: Once, now_ms: Millis) -> Kept | None:
+    """The kept answer of an idempotency key, where it holds."""
+    kept = agent.keys.get(once.key)
+    if kept is None or not check_replay(once, kept.digest, kept.made_at_ms, now_ms):
+        return None
+    return structs.replace(kept.answer, replayed=True)

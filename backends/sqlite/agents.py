@@ -126,6 +126,11 @@ class SqliteAgents:
 
         return await self._database.write(work)
 
+    async def foresee(
+        self, scope: AgentScope, memory: NewMemory | None, *, once: Once | None, now_ms: Millis
+    ) -> Kept | None:
+        return await self._database.ask(lambda each: agent_writing.foreseen(each, scope, memory, once, now_ms))
+
     async def update(
         self,
         sight: Sight,

@@ -15,6 +15,7 @@ from codesynapse.contracts.agents import (
     SUMMARY_MAX,
     AgentScope,
     Bucket,
+    Memory,
     NewEpisode,
     NewMemory,
     require_text,
@@ -141,9 +142,41 @@ class Writing:
         embedded = await self._embed(execution, [new.memory.content]) is not None
         now_ms = await self._now(execution)
         kept = await self._agents.store(scope, new.memory, once=once, now_ms=now_ms)
-        if kept.duplicate == "content" and kept.other_source:
-            raise AlreadyExists(field="content", limit="one source", details=_holder(kept.id))
+        require_source(kept)
         return _stored(kept, new, embedded=embedded)
+
+    async def stored_before(
+        self, execution: Execution, agent_id: str, new: NewRecord, *, once: Once | None
+    ) -> Stored | None:
+        """What `store` answered under this idempotency key before. Writes nothing, and raises what it would raise."""
+        now_ms = self._clock()
+        kept = await self._agents.foresee(scope_of(execution, agent_id, now_ms), new.memory, once=once, now_ms=now_ms)
+        if kept is None:
+            return None
+        require_source(kept)
+        if not kept.replayed:
+            return None
+        embedded = await self._embed(execution, [new.memory.content]) is not None
+        return _stored(kept, new, embedded=embedded)
+
+    async def archived_before(
+        self, execution: Execution, agent_id: str, new: NewSummary, *, once: Once | None
+    ) -> Archived | None:
+        """What archiving answered under this idempotency key before. Writes nothing, and raises what it would raise."""
+        now_ms = self._clock()
+        kept = await self._agents.foresee(scope_of(execution, agent_id, now_ms), None, once=once, now_ms=now_ms)
+        return None if kept is None else archived(kept, truncated=new.truncated)
+
+    async def require_free(self, execution: Execution, memory: Memory, content: str) -> None:
+        """Raises AlreadyExists where a text that a memory shall have is another's already."""
+        text, _ = cleaned(content, field="content")
+        if text == memory.content:
+            return
+        now_ms = self._clock()
+        new = NewMemory(content=text, bucket=memory.bucket, terms=terms_of(text))
+        kept = await self._agents.foresee(scope_of(execution, memory.agent_id, now_ms), new, once=None, now_ms=now_ms)
+        if kept is not None:
+            require_done(Changed(verdict=Verdict.DUPLICATE, holder=kept.id), "memory_id")
 
     async def archive(self, execution: Execution, agent_id: str, new: NewSummary, *, once: Once | None) -> Archived:
         """Keep an episode at once."""
@@ -226,6 +259,12 @@ def require_done(changed: Changed, field: str) -> None:
             raise AlreadyExists(field="content", details=_holder(changed.holder))
         case _:
             raise NotFound(field=field)
+
+
+def require_source(kept: Kept) -> None:
+    """Raises AlreadyExists where a text is there and somebody else said it."""
+    if kept.duplicate == "content" and kept.other_source:
+        raise AlreadyExists(field="content", limit="one source", details=_holder(kept.id))
 
 
 def _stored(kept: Kept, new: NewRecord, *, embedded: bool) -> Stored:

@@ -15,6 +15,7 @@ OUTAGE = "tests/integration/test_outage.py"
 KEYLESS = "tests/integration/test_keyless.py"
 GATE = "tests/server/tools/test_gate.py"
 MAINTENANCE = "tests/server/tools/test_maintenance.py"
+MEMORY = "tests/server/tools/test_memory.py"
 RECORDS = "server/tools/maintenance_records.py"
 MOVING = "server/tools/maintenance_moving.py"
 WRITING = "server/tools/memory_writing.py"
@@ -120,7 +121,7 @@ MORE = (
         name="a paused call is answered before it is checked",
         file="server/tools/gate.py",
         old="await tool.hold.check(execution, arguments)",
-        new="pass",
+        new="None",
         test="tests/server/tools/test_gate.py::test_what_the_tool_would_refuse_is_refused_even_while_paused",
     ),
     Mutation(
@@ -276,6 +277,27 @@ MORE = (
         test=f"{KEYLESS}::test_a_keyless_sequence_gets_the_bytes_that_were_recorded",
     ),
     Mutation(
+        name="under a pause an acknowledged write is told to be skipped",
+        file="server/tools/gate.py",
+        old="if answered is not None:",
+        new="if False:",
+        test=f"{MEMORY}::test_what_was_acknowledged_before_a_pause_is_acknowledged_again_under_it",
+    ),
+    Mutation(
+        name="a pause hides that somebody else said it",
+        file="server/agents/writing.py",
+        old="require_source(kept)\n        if not kept.replayed:",
+        new="if not kept.replayed:",
+        test=f"{MEMORY}::test_what_collides_with_what_is_there_is_refused_alike_under_a_pause",
+    ),
+    Mutation(
+        name="a pause hides that another memory has the text",
+        file=WRITING,
+        old="await self._writing.require_free(execution, found, arguments.content)",
+        new="pass",
+        test=f"{MEMORY}::test_what_collides_with_what_is_there_is_refused_alike_under_a_pause",
+    ),
+    Mutation(
         name="the queue works for a user who is out",
         file="server/work/queue.py",
         old="if not await self._stands(*principal):",
@@ -320,7 +342,7 @@ REFUSED = "test_what_is_wrong_is_refused_as_json_and_a_pause_changes_no_byte_of_
 REFUSING = {
     RECORDS: f"{MAINTENANCE}::{REFUSED}",
     MOVING: f"{MAINTENANCE}::{REFUSED}",
-    WRITING: f"tests/server/tools/test_memory.py::{REFUSED}",
+    WRITING: f"{MEMORY}::{REFUSED}",
     "server/tools/graph.py": f"{GATE}::test_a_pause_hides_no_missing_grant_and_no_impossible_statement",
 }
 
