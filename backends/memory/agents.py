@@ -8,7 +8,7 @@ from msgspec import structs
 from codesynapse.backends.memory import agent_moving
 from codesynapse.backends.memory.accounts import DictAccounts
 from codesynapse.backends.memory.agent_queue import Queue
-from codesynapse.backends.memory.agent_state import Agent, KeptAnswer, asked_for, newest
+from codesynapse.backends.memory.agent_state import Agent, asked_for, newest
 from codesynapse.backends.memory.agent_tenant import Tenant
 from codesynapse.contracts.accounts import Action, Level
 from codesynapse.contracts.agent_port import Sink
@@ -30,7 +30,6 @@ from codesynapse.contracts.agent_work import (
     admit_record,
     admit_writer,
     check_merge,
-    check_replay,
     check_task,
     told,
 )
@@ -113,7 +112,7 @@ class DictAgents:
         if agent is None:
             return None
         admit_writer(agent.grants.get(scope.subject_id), exists=True)
-        replayed = None if once is None else _replayed(agent, once, now_ms)
+        replayed = None if once is None else agent.replayed(once, now_ms)
         if replayed is not None or memory is None:
             return replayed
         return agent.duplicate(memory)
@@ -371,25 +370,11 @@ class DictAgents:
         with self._beginning(scope, now_ms):
             agent = tenant.writable(scope)
             try:
-                return self._once(agent, write, once, tenant.quotas, now_ms)
+                return write(agent) if once is None else agent.once(once, write, tenant.quotas, now_ms)
             except Refused:
                 if fresh:
                     del tenant.agents[scope.agent_id]
                 raise
-
-    def _once(
-        self, agent: Agent, write: Callable[[Agent], Kept], once: Once | None, quotas: Quotas, now_ms: Millis
-    ) -> Kept:
-        if once is None:
-            return write(agent)
-        replayed = _replayed(agent, once, now_ms)
-        if replayed is not None:
-            return replayed
-        if once.key not in agent.keys:
-            admit_record("agent_keys_max", len(agent.keys), quotas)
-        answer = write(agent)
-        agent.keys[once.key] = KeptAnswer(once.digest, answer, now_ms)
-        return answer
 
     def _add_memory(self, scope: AgentScope, agent: Agent, memory: NewMemory, now_ms: Millis) -> Kept:
         tenant = self._tenant(scope.tenant_id)
@@ -404,11 +389,3 @@ class DictAgents:
         kept = episode_of(episode, id=tenant.new_id(), agent_id=agent.agent_id, now_ms=now_ms)
         agent.add(kept)
         return Kept(id=kept.id, created=True)
-
-
-def _replayed(agent: Agent, once: Once, now_ms: Millis) -> Kept | None:
-    """The kept answer of an idempotency key, where it holds."""
-    kept = agent.keys.get(once.key)
-    if kept is None or not check_replay(once, kept.digest, kept.made_at_ms, now_ms):
-        return None
-    return structs.replace(kept.answer, replayed=True)
