@@ -190,8 +190,9 @@ class AgentMemory(Protocol):
     ) -> TakenIn:
         """Copy what the target has not yet; MOVE removes what was copied, locked or not, and leaves the rest.
 
-        Needs the level read at the source, write for a move. Episodes of one summary in one bucket are equal here. A
-        dry run changes nothing and answers alike. Raises Invalid where both are one agent.
+        Needs the level read at the source, write for a move, which is audited as AGENT_MOVED with what went. Episodes
+        of one summary in one bucket are equal here. A dry run changes nothing and answers alike. Raises Invalid where
+        both are one agent.
         """
         ...
 

@@ -245,7 +245,12 @@ class DictAgents:
         given = self._tenant(source.tenant_id).agent(source, Level.WRITE if move else Level.READ)
         with self._beginning(target, now_ms), tenant.whole(dry_run=dry_run):
             taking = self._tenant(target.tenant_id).writable(target)
-            return agent_moving.merge(given, taking, tenant.new_id, tenant.quotas, now_ms, move=move)
+            taken = agent_moving.merge(given, taking, tenant.new_id, tenant.quotas, now_ms, move=move)
+        if taken.removed != Tally() and not dry_run:
+            self._note(
+                Action.AGENT_MOVED, now_ms, source.tenant_id, source.subject_id, source.agent_id, told(taken.removed)
+            )
+        return taken
 
     async def move_channels(
         self, scope: AgentScope, moves: Sequence[ChannelMove], *, dry_run: bool, now_ms: Millis

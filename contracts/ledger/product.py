@@ -281,7 +281,11 @@ ROWS: tuple[Requirement, ...] = (
         promise="Invalid input gets its own error although the caller is paused.",
         source="decision 7",
         tests=(
+            "contracts/suite/test_agents.py::TestForeseeing::test_a_memory_that_is_there_is_foreseen_as_a_store_would_answer",
+            "contracts/suite/test_agents.py::TestForeseeing::test_looking_ahead_writes_nothing",
+            "tests/server/tools/test_gate.py::test_a_pause_hides_no_statement_that_what_is_there_forbids",
             "tests/server/tools/test_gate.py::test_what_the_tool_would_refuse_is_refused_even_while_paused",
+            "tests/server/tools/test_memory.py::test_what_collides_with_what_is_there_is_refused_alike_under_a_pause",
             "tests/server/tools/test_gate.py::test_wrong_arguments_are_refused_with_their_error_even_while_paused",
         ),
     ),
@@ -1554,7 +1558,9 @@ ROWS: tuple[Requirement, ...] = (
             "contracts/suite/test_agents_queue.py::TestOnce::test_other_content_under_a_key_is_an_error",
             "contracts/suite/test_agents_queue.py::TestOnce::test_after_a_day_a_key_is_new",
             "contracts/suite/test_agents_queue.py::TestOnce::test_a_key_belongs_to_one_agent",
+            "contracts/suite/test_agents_queue.py::TestOnce::test_a_kept_answer_can_be_foreseen_for_a_day_and_other_content_is_an_error",
             "tests/server/agents/test_writing.py::test_a_key_answers_again_what_it_answered_and_is_refused_for_other_content",
+            "tests/server/tools/test_memory.py::test_what_was_acknowledged_before_a_pause_is_acknowledged_again_under_it",
         ),
     ),
     Requirement(
@@ -1784,12 +1790,13 @@ ROWS: tuple[Requirement, ...] = (
     ),
     Requirement(
         id="agents:audited",
-        promise="An agent's beginning, its grants, their withdrawal and a purge are audited, with who and whose.",
+        promise="An agent's beginning, grants, their withdrawal, a purge and a move are audited, with who and whose.",
         source="product.md, Memory, in three scopes",
         tests=(
             "contracts/suite/test_agents_audit.py::TestAgentAudit::test_an_agent_is_audited_once_by_whichever_write_makes_it",
             "contracts/suite/test_agents_audit.py::TestAgentAudit::test_a_grant_and_its_withdrawal_are_audited_with_whose_and_how_far",
             "contracts/suite/test_agents_audit.py::TestAgentAudit::test_a_purge_is_audited_with_who_did_it_and_how_much_went",
+            "contracts/suite/test_agents_audit.py::TestAgentAudit::test_a_move_is_audited_with_who_did_it_and_how_much_went_and_a_copy_is_not",
             "contracts/suite/test_agents_audit.py::TestAgentAudit::test_what_is_refused_or_only_tried_leaves_no_record",
         ),
     ),

@@ -33,7 +33,7 @@ from codesynapse.server.agents.views import (
     Updated,
 )
 from codesynapse.server.agents.wording import AHEAD_ALLOWED_MS, ahead_ms, cleaned, folded_source, span, terms_of
-from codesynapse.server.clock import Clock
+from codesynapse.server.clock import Clock, from_rfc3339
 
 QUEUED_OVER = 50
 """From how many entries of history on an episode is queued instead of written while its caller waits."""
@@ -67,11 +67,12 @@ class EpisodeTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class NewRecord(Struct, frozen=True, kw_only=True):
-    """A memory that can be stored, and what the answer has to say of how it was sent."""
+    """A memory that can be stored, and what the answer has to say of how it was sent. undated: its time names none."""
 
     memory: NewMemory
     truncated: bool
     ahead_ms: int
+    undated: bool
 
 
 class NewSummary(Struct, frozen=True, kw_only=True):
@@ -95,7 +96,8 @@ def new_record(message: Message, bucket: Bucket, *, locked: bool, now_ms: Millis
         locked=locked,
         terms=terms_of(content),
     )
-    return NewRecord(memory=memory, truncated=truncated, ahead_ms=ahead_ms(message.timestamp, now_ms))
+    undated = bool(message.timestamp) and from_rfc3339(message.timestamp) is None
+    return NewRecord(memory=memory, truncated=truncated, ahead_ms=ahead_ms(message.timestamp, now_ms), undated=undated)
 
 
 def new_summary(
@@ -280,6 +282,8 @@ def _stored(kept: Kept, new: NewRecord, *, embedded: bool) -> Stored:
         stored.reason = _REASONS[kept.duplicate]
     elif new.memory.locked:
         stored.locked = True
+    if new.undated and kept.created:
+        stored.timestamp_unreadable = True
     if new.ahead_ms and kept.created:
         stored.timestamp_ahead_of_clock = AheadOfClock(
             timestamp=new.memory.timestamp,
