@@ -59,6 +59,7 @@ class Action(StrEnum):
     AGENT_GRANT_SET = "agent_grant_set"
     AGENT_GRANT_WITHDRAWN = "agent_grant_withdrawn"
     AGENT_PURGED = "agent_purged"
+    AGENT_MOVED = "agent_moved"
 
 
 ENDING = frozenset(

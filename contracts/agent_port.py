@@ -87,6 +87,17 @@ class AgentMemory(Protocol):
         """Keep an episode; the same one twice is two. Raises as `store`."""
         ...
 
+    async def foresee(
+        self, scope: AgentScope, memory: NewMemory | None, *, once: Once | None, now_ms: Millis
+    ) -> Kept | None:
+        """What a write would answer without writing, and writes nothing itself; None where it would write.
+
+        That is the kept answer of its idempotency key or, of a memory to store, the one that it repeats. memory: None
+        for `archive` and `enqueue`. An agent that is not there is not made. Raises AgentForbidden and
+        IdempotencyConflict as the write does.
+        """
+        ...
+
     async def update(
         self,
         sight: Sight,
@@ -179,8 +190,9 @@ class AgentMemory(Protocol):
     ) -> TakenIn:
         """Copy what the target has not yet; MOVE removes what was copied, locked or not, and leaves the rest.
 
-        Needs the level read at the source, write for a move. Episodes of one summary in one bucket are equal here. A
-        dry run changes nothing and answers alike. Raises Invalid where both are one agent.
+        Needs the level read at the source, write for a move, which is audited as AGENT_MOVED with what went. Episodes
+        of one summary in one bucket are equal here. A dry run changes nothing and answers alike. Raises Invalid where
+        both are one agent.
         """
         ...
 

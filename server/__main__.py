@@ -15,6 +15,7 @@ COMMANDS = {
     "user": f"{CLI}.admin:user",
     "key": f"{CLI}.admin:key",
     "repo": f"{CLI}.admin:repo",
+    "agent": f"{CLI}.agents:agent",
     "store": f"{CLI}.store:store",
     "doctor": f"{CLI}.doctor:doctor",
     "tool-cost": f"{CLI}.cost:tool_cost",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import msgspec
 from codesynapse.contracts.errors import CodeSynapseError
 from codesynapse.contracts.quotas import Quotas
 from codesynapse.server.agents.checks import DEEP, HEALTH, Repair
+from codesynapse.server.hints.gated import GATED
 from codesynapse.server.http.errors import status_of
 from codesynapse.server.services import compose, open_ports
 from codesynapse.server.settings import PREFIX, Settings
@@ -90,7 +92,7 @@ WHAT_TO_DO = {
     "invalid": "Correct the named field; `limit` says what it may be.",
     "repository_forbidden": "Name a repository that you were granted, or ask for a grant.",
     "grant_insufficient": "Ask for a write grant, or write to session memory.",
-    "agent_forbidden": "Ask its owner or an operator for a grant; under a new name the first `store` makes an agent.",
+    "agent_forbidden": "Ask an operator: `codesynapse agent grant`. Under a new name the first `store` makes an agent.",
     "idempotency_conflict": "Send the same content again, or another key.",
     "import_refused": "`limit` says why. Export again, and send the file whole and as it is.",
     "quota_exceeded": "Retract what no longer holds, or ask for a higher cap; `field` and `limit` name it.",
@@ -150,11 +152,30 @@ def error_kinds(root: type[CodeSynapseError] = CodeSynapseError) -> Iterator[typ
 
 
 def tools_text() -> str:
-    """Every tool with its description and arguments, and what the list costs."""
-    tools = asyncio.run(listed_tools())
-    cost = cost_of(tools)
+    """Every tool in a row that leads to its page, and what the list costs."""
+    rows = (
+        (f"[`{tool['name']}`](tools-{toolset}.md#{tool['name']})", f"`{toolset}`", tool["title"], _held(tool["name"]))
+        for toolset, tools in asyncio.run(listed_toolsets()).items()
+        for tool in tools
+    )
+    cost = cost_of(asyncio.run(listed_tools()))
     figures = f"{cost.tools} tools, {cost.characters:,} characters, about {cost.tokens:,} tokens.\n"
-    return "\n".join([*map(_tool, tools), figures])
+    return _table(("Tool", "Toolset", "What it is for", "Under a pause"), rows) + "\n" + figures
+
+
+def toolset_text(toolset: str) -> str:
+    """The tools of one set, each with its description and arguments."""
+    return "\n".join(map(_tool, asyncio.run(listed_toolsets())[toolset]))
+
+
+def _held(name: str) -> str:
+    row = GATED.get(name)
+    if row is None:
+        return "goes on"
+    if row.harmless is None:
+        return "skipped"
+    argument = f"`{row.harmless[0]}: {str(row.harmless[1]).lower()}`"
+    return f"runs with {argument}" if row.forced else f"skipped, but for {argument}"
 
 
 def tool_cost_text() -> str:
@@ -212,10 +233,9 @@ async def listed_tools() -> list[dict[str, Any]]:
 def _tool(tool: Mapping[str, Any]) -> str:
     schema = tool["inputSchema"]
     required = schema.get("required", [])
-    rows = ((f"`{name}`", *_argument(member, name in required)) for name, member in schema["properties"].items())
-    return f"## `{tool['name']}`\n\n{tool['description']}\n\n" + _table(
-        ("Argument", "Default", "Form", "Meaning"), rows
-    )
+    rows = [(f"`{name}`", *_argument(member, name in required)) for name, member in schema["properties"].items()]
+    table = _table(("Argument", "Default", "Form", "Meaning"), rows) if rows else "It takes no arguments.\n"
+    return f"## `{tool['name']}`\n\n{tool['description']}\n\n{table}"
 
 
 def _argument(member: Mapping[str, Any], required: bool) -> tuple[str, str, str]:
@@ -267,6 +287,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "quotas": quotas_table,
     "errors": errors_table,
     "tools": tools_text,
+    **{f"tools-{name}": partial(toolset_text, name) for name in SETS[-1]},
     "tool-cost": tool_cost_text,
     "checks": checks_table,
 }

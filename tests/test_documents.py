@@ -1,4 +1,4 @@
-"""docs/errors.md and docs/tools.md say what the code says; the other pages name what is there."""
+"""docs/errors.md and the pages of tools say what the code says; the other pages name what is there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from codesynapse.contracts.plugin import GROUP
 from codesynapse.server.features.product import INSTRUCTIONS
 from codesynapse.server.http.errors import STATUS, status_of
 from codesynapse.server.mcp.request import SUPPORTED
-from tests.documents import DOCS, WHAT_TO_DO, error_kinds, listed_tools, rendered, tables_of
+from tests.documents import DOCS, SETS, WHAT_TO_DO, error_kinds, listed_tools, listed_toolsets, rendered, tables_of
 
 
 def page(name: str) -> str:
@@ -26,7 +26,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def test_the_errors_and_the_tools_are_listed_as_they_are() -> None:
-    for name in ("errors", "tools"):
+    for name in ("errors", "tools", *(f"tools-{each}" for each in SETS[-1])):
         assert tables_of(page(name)) == [name]
         assert rendered(page(name)) == page(name), "run: python -m tests.documents"
 
@@ -48,11 +48,13 @@ def test_every_error_has_a_code_and_a_status_of_its_own() -> None:
 
 
 def test_every_tool_and_every_argument_is_on_its_page() -> None:
-    sections = page("tools").split("\n## ")
-    for tool in asyncio.run(listed_tools()):
-        (section,) = [each for each in sections if each.startswith(f"`{tool['name']}`\n")]
-        named = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
-        assert named == list(tool["inputSchema"]["properties"])
+    for toolset, tools in asyncio.run(listed_toolsets()).items():
+        sections = page(f"tools-{toolset}").split("\n## ")
+        for tool in tools:
+            (section,) = [each for each in sections if each.startswith(f"`{tool['name']}`\n")]
+            named = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+            assert named == list(tool["inputSchema"]["properties"])
+            assert f"(tools-{toolset}.md#{tool['name']})" in page("tools")
 
 
 def test_the_revisions_on_the_page_are_those_that_are_spoken() -> None:

@@ -20,7 +20,6 @@ LONG_FILES: dict[str, str] = {
     "contracts/ledger/product.py": "data: one row a promise, read from top to bottom beside its source",
     "contracts/ledger/seed0.py": "data: one row a promise, read from top to bottom beside its source",
     "contracts/ledger/seed1.py": "data: one row a promise, read from top to bottom beside its source",
-    "docs/tools.md": "generated: one table a tool, and they are many",
     "tests/conformance/lock/package-lock.json": "data: what npm locked, each package with its digest",
 }
 # Longer functions ("path::name"), each with its reason.

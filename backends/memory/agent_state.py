@@ -1,9 +1,11 @@
 """What one agent has, in dicts: its records, what they are found by, and what makes them duplicates."""
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec import structs
 
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.agent_recall import (
@@ -17,7 +19,7 @@ from codesynapse.contracts.agent_recall import (
     looked_up,
     weights_of,
 )
-from codesynapse.contracts.agent_work import Kept, StoreCheck
+from codesynapse.contracts.agent_work import Kept, Once, StoreCheck, admit_record, check_replay
 from codesynapse.contracts.agents import (
     KEYS_KEPT_MS,
     Bucket,
@@ -32,6 +34,7 @@ from codesynapse.contracts.agents import (
     source_matches,
 )
 from codesynapse.contracts.identity import Millis
+from codesynapse.contracts.quotas import Quotas
 
 Recorded = Memory | Episode
 R = TypeVar("R", Memory, Episode)
@@ -70,6 +73,24 @@ class Agent:
             setattr(copied, name, dict(getattr(self, name)))
         copied.index = {term: set(ids) for term, ids in self.index.items()}
         return copied
+
+    def replayed(self, once: Once, now_ms: Millis) -> Kept | None:
+        """The kept answer of an idempotency key, where there is one. Raises IdempotencyConflict."""
+        kept = self.keys.get(once.key)
+        if kept is None or not check_replay(once, kept.digest, kept.made_at_ms, now_ms):
+            return None
+        return structs.replace(kept.answer, replayed=True)
+
+    def once(self, once: Once, write: "Callable[[Agent], Kept]", quotas: Quotas, now_ms: Millis) -> Kept:
+        """The kept answer of an idempotency key, or that of the write, which is kept. Raises what the write does."""
+        replayed = self.replayed(once, now_ms)
+        if replayed is not None:
+            return replayed
+        if once.key not in self.keys:
+            admit_record("agent_keys_max", len(self.keys), quotas)
+        answer = write(self)
+        self.keys[once.key] = KeptAnswer(once.digest, answer, now_ms)
+        return answer
 
     def add(self, record: Recorded) -> None:
         """Take in a record under its id; one that is there is replaced."""

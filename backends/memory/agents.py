@@ -8,7 +8,7 @@ from msgspec import structs
 from codesynapse.backends.memory import agent_moving
 from codesynapse.backends.memory.accounts import DictAccounts
 from codesynapse.backends.memory.agent_queue import Queue
-from codesynapse.backends.memory.agent_state import Agent, KeptAnswer, asked_for, newest
+from codesynapse.backends.memory.agent_state import Agent, asked_for, newest
 from codesynapse.backends.memory.agent_tenant import Tenant
 from codesynapse.contracts.accounts import Action, Level
 from codesynapse.contracts.agent_port import Sink
@@ -28,8 +28,8 @@ from codesynapse.contracts.agent_work import (
     Task,
     Verdict,
     admit_record,
+    admit_writer,
     check_merge,
-    check_replay,
     check_task,
     told,
 )
@@ -104,6 +104,18 @@ class DictAgents:
 
     async def archive(self, scope: AgentScope, episode: NewEpisode, *, once: Once | None, now_ms: Millis) -> Kept:
         return self._written(scope, lambda agent: self._add_episode(scope, agent, episode, now_ms), once, now_ms)
+
+    async def foresee(
+        self, scope: AgentScope, memory: NewMemory | None, *, once: Once | None, now_ms: Millis
+    ) -> Kept | None:
+        agent = self._tenant(scope.tenant_id).agents.get(scope.agent_id)
+        if agent is None:
+            return None
+        admit_writer(agent.grants.get(scope.subject_id), exists=True)
+        replayed = None if once is None else agent.replayed(once, now_ms)
+        if replayed is not None or memory is None:
+            return replayed
+        return agent.duplicate(memory)
 
     async def update(
         self,
@@ -233,7 +245,12 @@ class DictAgents:
         given = self._tenant(source.tenant_id).agent(source, Level.WRITE if move else Level.READ)
         with self._beginning(target, now_ms), tenant.whole(dry_run=dry_run):
             taking = self._tenant(target.tenant_id).writable(target)
-            return agent_moving.merge(given, taking, tenant.new_id, tenant.quotas, now_ms, move=move)
+            taken = agent_moving.merge(given, taking, tenant.new_id, tenant.quotas, now_ms, move=move)
+        if taken.removed != Tally() and not dry_run:
+            self._note(
+                Action.AGENT_MOVED, now_ms, source.tenant_id, source.subject_id, source.agent_id, told(taken.removed)
+            )
+        return taken
 
     async def move_channels(
         self, scope: AgentScope, moves: Sequence[ChannelMove], *, dry_run: bool, now_ms: Millis
@@ -358,25 +375,11 @@ class DictAgents:
         with self._beginning(scope, now_ms):
             agent = tenant.writable(scope)
             try:
-                return self._once(agent, write, once, tenant.quotas, now_ms)
+                return write(agent) if once is None else agent.once(once, write, tenant.quotas, now_ms)
             except Refused:
                 if fresh:
                     del tenant.agents[scope.agent_id]
                 raise
-
-    def _once(
-        self, agent: Agent, write: Callable[[Agent], Kept], once: Once | None, quotas: Quotas, now_ms: Millis
-    ) -> Kept:
-        if once is None:
-            return write(agent)
-        kept = agent.keys.get(once.key)
-        if kept is not None and check_replay(once, kept.digest, kept.made_at_ms, now_ms):
-            return structs.replace(kept.answer, replayed=True)
-        if kept is None:
-            admit_record("agent_keys_max", len(agent.keys), quotas)
-        answer = write(agent)
-        agent.keys[once.key] = KeptAnswer(once.digest, answer, now_ms)
-        return answer
 
     def _add_memory(self, scope: AgentScope, agent: Agent, memory: NewMemory, now_ms: Millis) -> Kept:
         tenant = self._tenant(scope.tenant_id)

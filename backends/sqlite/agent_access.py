@@ -101,6 +101,13 @@ def writable(connection: Connection, scope: AgentScope, now_ms: Millis) -> Held:
     return held
 
 
+def written_to(connection: Connection, scope: AgentScope) -> Held | None:
+    """The agent that a write would find; None where it would make it. Raises AgentForbidden."""
+    held, granted = _find(connection, scope)
+    admit_writer(granted, exists=held is not None)
+    return held
+
+
 def seen(connection: Connection, sight: Sight, needed: Level) -> list[int]:
     """The numbers of the agents in sight that a principal may use so. Raises AgentForbidden for a named one."""
     if isinstance(sight, AgentScope):

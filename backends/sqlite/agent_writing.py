@@ -93,15 +93,29 @@ def written(
     quotas = agent_access.figures(connection, scope.tenant_id).quotas
     if once is None:
         return write(held, quotas)
-    row = connection.execute(_KEPT, (held.tenant_id, held.number, once.key)).fetchone()
+    row = _kept(connection, held, once)
     if row is None:
         admit_record("agent_keys_max", held.keys, quotas)
-    elif check_replay(once, row[0], row[1], now_ms):
-        return msgspec.structs.replace(_answer(row[2]), replayed=True)
+    elif (replayed := _replayed(row, once, now_ms)) is not None:
+        return replayed
     answer = write(held, quotas)
     text = msgspec.json.encode(answer).decode()
     connection.execute(_KEEP, (held.tenant_id, held.number, once.key, once.digest, now_ms, text))
     return answer
+
+
+def foreseen(
+    connection: Connection, scope: AgentScope, new: NewMemory | None, once: Once | None, now_ms: Millis
+) -> Kept | None:
+    """What a write would answer without writing anything."""
+    held = agent_access.written_to(connection, scope)
+    if held is None:
+        return None
+    row = None if once is None else _kept(connection, held, once)
+    replayed = None if once is None or row is None else _replayed(row, once, now_ms)
+    if replayed is not None or new is None:
+        return replayed
+    return duplicate(connection, held, new)
 
 
 def store(connection: Connection, held: Held, new: NewMemory, quotas: Quotas, now_ms: Millis) -> Kept:
@@ -235,3 +249,17 @@ def _memory(connection: Connection, sight: Sight, memory_id: int) -> tuple[Any, 
     agents = agent_access.numbers(agent_access.seen(connection, sight, Level.WRITE))
     row: tuple[Any, ...] | None = connection.execute(_MEMORY, (sight.tenant_id, memory_id, agents)).fetchone()
     return row
+
+
+def _kept(connection: Connection, held: Held, once: Once) -> tuple[str, Millis, str] | None:
+    """Digest, moment and answer under an idempotency key."""
+    row: tuple[str, Millis, str] | None = connection.execute(_KEPT, (held.tenant_id, held.number, once.key)).fetchone()
+    return row
+
+
+def _replayed(row: tuple[str, Millis, str], once: Once, now_ms: Millis) -> Kept | None:
+    """The kept answer, where its key still holds. Raises IdempotencyConflict."""
+    digest, made_at_ms, text = row
+    if not check_replay(once, digest, made_at_ms, now_ms):
+        return None
+    return msgspec.structs.replace(_answer(text), replayed=True)

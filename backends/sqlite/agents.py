@@ -126,6 +126,11 @@ class SqliteAgents:
 
         return await self._database.write(work)
 
+    async def foresee(
+        self, scope: AgentScope, memory: NewMemory | None, *, once: Once | None, now_ms: Millis
+    ) -> Kept | None:
+        return await self._database.ask(lambda each: agent_writing.foreseen(each, scope, memory, once, now_ms))
+
     async def update(
         self,
         sight: Sight,
@@ -228,7 +233,11 @@ class SqliteAgents:
         def work(connection: Connection) -> TakenIn:
             given = agent_access.agent(connection, source, Level.WRITE if move else Level.READ)
             taking = _taking(connection, target, now_ms)
-            return agent_moving.merge(connection, given, taking, move=move)
+            taken = agent_moving.merge(connection, given, taking, move=move)
+            if taken.removed != Tally():
+                place = (source.tenant_id, source.subject_id)
+                note(connection, Action.AGENT_MOVED, now_ms, *place, target=source.agent_id, detail=told(taken.removed))
+            return taken
 
         return await self._whole(work, dry_run=dry_run)
 

@@ -281,7 +281,11 @@ ROWS: tuple[Requirement, ...] = (
         promise="Invalid input gets its own error although the caller is paused.",
         source="decision 7",
         tests=(
+            "contracts/suite/test_agents.py::TestForeseeing::test_a_memory_that_is_there_is_foreseen_as_a_store_would_answer",
+            "contracts/suite/test_agents.py::TestForeseeing::test_looking_ahead_writes_nothing",
+            "tests/server/tools/test_gate.py::test_a_pause_hides_no_statement_that_what_is_there_forbids",
             "tests/server/tools/test_gate.py::test_what_the_tool_would_refuse_is_refused_even_while_paused",
+            "tests/server/tools/test_memory.py::test_what_collides_with_what_is_there_is_refused_alike_under_a_pause",
             "tests/server/tools/test_gate.py::test_wrong_arguments_are_refused_with_their_error_even_while_paused",
         ),
     ),
@@ -1554,7 +1558,9 @@ ROWS: tuple[Requirement, ...] = (
             "contracts/suite/test_agents_queue.py::TestOnce::test_other_content_under_a_key_is_an_error",
             "contracts/suite/test_agents_queue.py::TestOnce::test_after_a_day_a_key_is_new",
             "contracts/suite/test_agents_queue.py::TestOnce::test_a_key_belongs_to_one_agent",
+            "contracts/suite/test_agents_queue.py::TestOnce::test_a_kept_answer_can_be_foreseen_for_a_day_and_other_content_is_an_error",
             "tests/server/agents/test_writing.py::test_a_key_answers_again_what_it_answered_and_is_refused_for_other_content",
+            "tests/server/tools/test_memory.py::test_what_was_acknowledged_before_a_pause_is_acknowledged_again_under_it",
         ),
     ),
     Requirement(
@@ -1779,6 +1785,19 @@ ROWS: tuple[Requirement, ...] = (
             "contracts/suite/test_agents.py::TestAgentGrants::test_the_first_writer_owns_the_agent",
             "contracts/suite/test_agents.py::TestAgentGrants::test_of_two_first_writers_one_owns_it_and_the_other_is_refused",
             "contracts/suite/test_agents.py::TestAgentGrants::test_a_grant_allows_what_it_says",
+            "tests/server/cli/test_agents.py::test_a_grant_of_the_command_line_holds_for_the_next_call_of_a_running_server",
+        ),
+    ),
+    Requirement(
+        id="agents:audited",
+        promise="An agent's beginning, grants, their withdrawal, a purge and a move are audited, with who and whose.",
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "contracts/suite/test_agents_audit.py::TestAgentAudit::test_an_agent_is_audited_once_by_whichever_write_makes_it",
+            "contracts/suite/test_agents_audit.py::TestAgentAudit::test_a_grant_and_its_withdrawal_are_audited_with_whose_and_how_far",
+            "contracts/suite/test_agents_audit.py::TestAgentAudit::test_a_purge_is_audited_with_who_did_it_and_how_much_went",
+            "contracts/suite/test_agents_audit.py::TestAgentAudit::test_a_move_is_audited_with_who_did_it_and_how_much_went_and_a_copy_is_not",
+            "contracts/suite/test_agents_audit.py::TestAgentAudit::test_what_is_refused_or_only_tried_leaves_no_record",
         ),
     ),
     Requirement(
@@ -1836,6 +1855,18 @@ ROWS: tuple[Requirement, ...] = (
             "tests/server/work/test_queue.py::test_a_task_that_fails_is_tried_three_times_thirty_seconds_apart_and_then_counted",
             "tests/server/work/test_queue.py::test_a_row_that_nobody_can_read_is_given_up_at_once_and_counted",
             "tests/integration/test_agent_memory.py::test_a_thread_over_stdio_works_off_what_it_queues_without_a_server_beside_it",
+        ),
+    ),
+    Requirement(
+        id="agents:standing",
+        promise=(
+            "The queued write of a user who is out, or whose organisation is suspended, is not done, and counted."
+        ),
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "tests/server/work/test_queue.py::test_what_a_user_queued_who_is_out_since_is_discarded_and_counted",
+            "tests/server/work/test_queue.py::test_a_user_who_was_out_and_is_back_before_the_round_loses_nothing",
+            "contracts/suite/test_accounts.py::TestDirectory::test_a_user_stands_while_user_organisation_and_membership_do",
         ),
     ),
     Requirement(
@@ -1951,6 +1982,7 @@ ROWS: tuple[Requirement, ...] = (
         source="product.md, Tools",
         tests=(
             "tests/integration/test_exporting.py::test_ten_thousand_memories_enter_an_empty_server_with_the_digest_that_they_left_with",
+            "tests/integration/test_exporting_stdio.py::test_what_a_process_exports_another_on_an_empty_home_imports_with_the_same_digest",
         ),
     ),
     Requirement(
@@ -1959,6 +1991,7 @@ ROWS: tuple[Requirement, ...] = (
         source="product.md, Tools",
         tests=(
             "tests/server/agents/test_moving.py::test_a_damaged_file_changes_nothing_and_says_why",
+            "tests/integration/test_exporting_stdio.py::test_a_damaged_file_changes_nothing_says_why_and_repeats_nothing_of_itself",
             "tests/server/agents/test_exported.py::test_a_file_that_is_not_whole_and_as_it_was_written_is_refused_with_the_reason",
         ),
     ),

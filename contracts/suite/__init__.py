@@ -5,7 +5,7 @@ How to name the backend is said in `codesynapse.contracts.plugin`; builders for 
 """
 
 from codesynapse.contracts.suite.test_accounts import TestAuthority, TestDirectory, TestGrants, TestRecheck
-from codesynapse.contracts.suite.test_agents import TestAgentGrants, TestAgentSettings, TestMemories
+from codesynapse.contracts.suite.test_agents import TestAgentGrants, TestAgentSettings, TestForeseeing, TestMemories
 from codesynapse.contracts.suite.test_agents_audit import TestAgentAudit
 from codesynapse.contracts.suite.test_agents_many import TestMerging, TestMovingAgents, TestPurging
 from codesynapse.contracts.suite.test_agents_queue import TestAgentChecks, TestAgentQueue, TestOnce
@@ -54,6 +54,7 @@ __all__ = [
     "TestExpiry",
     "TestFeatures",
     "TestForeignHits",
+    "TestForeseeing",
     "TestGrants",
     "TestIsolation",
     "TestIsolationOfEndings",

@@ -101,6 +101,13 @@ class Keeper:
         new = episode(summary, project=project, channel=channel)
         return await self.agents.archive(self.scope, new, once=once, now_ms=now_ms)
 
+    async def foresee(
+        self, content: str = "", *, source: str = "", once: Once | None = None, now_ms: Millis = NOW
+    ) -> Kept | None:
+        """What storing these words, or without any, archiving, would answer without writing."""
+        new = memory(content, source=source) if content else None
+        return await self.agents.foresee(self.scope, new, once=once, now_ms=now_ms)
+
     async def update(self, memory_id: int, content: str, *, read_revision: int | None = None) -> Changed:
         """Replace a memory's content."""
         return await self.agents.update(

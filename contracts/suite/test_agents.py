@@ -7,7 +7,7 @@ import pytest
 
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.agent_port import AgentMemory
-from codesynapse.contracts.agent_work import Changed, Kept, Verdict
+from codesynapse.contracts.agent_work import Changed, Kept, Once, Verdict
 from codesynapse.contracts.agents import (
     EVERYWHERE,
     AgentGrant,
@@ -26,7 +26,7 @@ from codesynapse.contracts.suite.gates import OnAgents
 from codesynapse.contracts.suite.keepers import Keeper, passed, records
 from codesynapse.contracts.suite.worlds import NOW, later, settled, unique
 
-__all__ = ["TestAgentGrants", "TestAgentSettings", "TestMemories"]
+__all__ = ["TestAgentGrants", "TestAgentSettings", "TestForeseeing", "TestMemories"]
 
 DONE = Changed(verdict=Verdict.DONE)
 MISSING = Changed(verdict=Verdict.MISSING)
@@ -112,6 +112,44 @@ class TestAgentGrants(OnAgents):
             await keeper.on(unique("agent")).store("milk")
         assert (refusal.value.field, refusal.value.limit) == ("agents", 1)
         await keeper.keep("milk")
+
+
+class TestForeseeing(OnAgents):
+    """What a write would answer can be asked without writing: for calls that a pause keeps from it."""
+
+    async def test_a_memory_that_is_there_is_foreseen_as_a_store_would_answer(self, keeper: Keeper) -> None:
+        await keeper.store("tea", source="ana")
+        for source in ("ana", "bob"):
+            assert await keeper.foresee("tea", source=source) == await keeper.store("tea", source=source)
+        assert (await keeper.foresee("tea", source="bob")) != (await keeper.foresee("tea", source="ana"))
+        assert await keeper.foresee("milk") is None
+        assert await keeper.foresee() is None
+
+    async def test_looking_ahead_writes_nothing(self, keeper: Keeper) -> None:
+        assert await keeper.foresee("tea", once=Once(key="k", digest="d")) is None
+        assert await keeper.agents.agents(keeper.scope.tenant_id) == []
+        (first,) = await keeper.keep("tea")
+        assert await keeper.foresee("milk", once=Once(key="k", digest="d")) is None
+        assert await keeper.contents() == ["tea"]
+        kept = await keeper.store("juice", once=Once(key="k", digest="e"))
+        assert (kept.id, kept.replayed) == (first + 1, False)
+
+    async def test_at_a_cap_what_would_be_repeated_is_foreseen_all_the_same(self, keeper: Keeper) -> None:
+        (memory_id,) = await keeper.keep("tea")
+        await keeper.agents.set_quotas(keeper.scope.tenant_id, Quotas(agent_memories_max=1, agent_keys_max=1))
+        assert await keeper.foresee("tea") == Kept(id=memory_id, created=False, duplicate="content")
+        assert await keeper.foresee("milk", once=Once(key="k", digest="d")) is None
+
+    async def test_who_may_not_write_may_not_look_ahead(self, keeper: Keeper) -> None:
+        await keeper.keep("tea")
+        for other in (keeper.another(), await keeper.granted(Level.READ)):
+            with pytest.raises(AgentForbidden):
+                await other.foresee("tea")
+            with pytest.raises(AgentForbidden):
+                await other.foresee()
+        stranger = keeper.another(tenant=unique("tenant"))
+        assert await stranger.foresee("tea") is None
+        assert await (await keeper.granted(Level.WRITE)).foresee("tea") is not None
 
 
 class TestMemories(OnAgents):

@@ -76,6 +76,23 @@ class TestAgentAudit(OnAgents):
             "memories=2 episodes=1",
         )
 
+    async def test_a_move_is_audited_with_who_did_it_and_how_much_went_and_a_copy_is_not(
+        self, accounts: Accounts, keeper: Keeper
+    ) -> None:
+        await keeper.keep("tea", "coffee")
+        await keeper.archive("a talk")
+        other = keeper.on("other")
+        await other.keep("tea")
+        start = await accounts.audit_end()
+        for mode, dry_run in ((MergeMode.COPY, True), (MergeMode.MOVE, True), (MergeMode.MOVE, False)):
+            await keeper.agents.merge(keeper.scope, other.scope, mode=mode, dry_run=dry_run, now_ms=NOW)
+        await other.agents.merge(other.scope, keeper.scope, mode=MergeMode.COPY, dry_run=False, now_ms=NOW)
+        (record,) = await self.of(accounts, start, keeper)
+        assert (record.action, record.subject_id, record.target, record.detail, record.at_ms) == (
+            *(Action.AGENT_MOVED, keeper.scope.subject_id, keeper.scope.agent_id),
+            *("memories=1 episodes=1", NOW),
+        )
+
     async def test_what_is_refused_or_only_tried_leaves_no_record(self, accounts: Accounts, keeper: Keeper) -> None:
         await keeper.keep("tea")
         reader, fresh = await keeper.granted(Level.READ), keeper.on("fresh")

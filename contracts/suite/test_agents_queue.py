@@ -208,6 +208,22 @@ class TestOnce(OnAgents):
             await keeper.archive("two", once=Once(key="l", digest="d"))
         assert (await keeper.archive("one", once=Once(key="k", digest="d"))).replayed
 
+    async def test_a_kept_answer_can_be_foreseen_for_a_day_and_other_content_is_an_error(self, keeper: Keeper) -> None:
+        once, other = Once(key="k", digest="d"), Once(key="k", digest="e")
+        for kept in (
+            await keeper.store("tea", once=once),
+            await keeper.archive("tea was had", once=Once(key="l", digest="d")),
+        ):
+            assert kept.created
+        assert await keeper.foresee("tea", once=once) == await keeper.store("tea", once=once)
+        assert await keeper.foresee(once=once) == await keeper.foresee("milk", once=once)
+        with pytest.raises(IdempotencyConflict):
+            await keeper.foresee("milk", once=other)
+        with pytest.raises(IdempotencyConflict):
+            await keeper.foresee(once=other)
+        assert await keeper.foresee("milk", once=other, now_ms=later(NOW, KEYS_KEPT_MS)) is None
+        assert await keeper.foresee(once=Once(key="l", digest="d")) is not None
+
     async def test_old_keys_are_swept_and_no_others(self, keeper: Keeper) -> None:
         for key, moment in (("a", -9), ("b", -8), ("c", 0)):
             await keeper.archive(key, once=Once(key=key, digest="d"), now_ms=later(LONG_AGO, moment))

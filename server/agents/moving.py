@@ -10,13 +10,14 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from codesynapse.contracts.agent_port import AgentMemory
-from codesynapse.contracts.agent_work import TakenIn
+from codesynapse.contracts.agent_work import MemoryRecord, Record, TakenIn
 from codesynapse.contracts.agents import AgentScope, Episode, Memory, Principal, Profile
 from codesynapse.contracts.errors import ImportRefused, QuotaExceeded, StoreFault, Unsupported
 from codesynapse.contracts.identity import Millis
 from codesynapse.server.agents.exported import LINE_MAX, Seal, Terms, Writer, header_of, records_of, refusal, seal_of
 from codesynapse.server.agents.folder import Folder
 from codesynapse.server.agents.shelf import Owner, Shelf, Waiting
+from codesynapse.server.agents.wording import ahead_ms
 from codesynapse.server.clock import Clock
 
 CHUNK = 256 * 1024
@@ -39,11 +40,12 @@ class Link(Struct, frozen=True, kw_only=True):
 
 
 class Import(Struct, frozen=True, kw_only=True):
-    """What an import did. agent_id: where to."""
+    """What an import did. agent_id: where to. ahead: memories whose time lies ahead of the clock."""
 
     agent_id: str
     taken: TakenIn
     seal: Seal
+    ahead: int
 
 
 class Mover:
@@ -158,9 +160,10 @@ class Mover:
             scope = AgentScope(
                 tenant_id=principal.tenant_id, subject_id=principal.subject_id, agent_id=target or agent_id
             )
-            records = records_of(lines_of(descriptor, self.size_max), self._terms)
-            taken = await self._agents.take_in(scope, records, dry_run=dry_run, now_ms=self._clock())
-            return Import(agent_id=scope.agent_id, taken=taken, seal=seal)
+            now_ms, ahead = self._clock(), list[MemoryRecord]()
+            records = _noting_ahead(records_of(lines_of(descriptor, self.size_max), self._terms), now_ms, ahead)
+            taken = await self._agents.take_in(scope, records, dry_run=dry_run, now_ms=now_ms)
+            return Import(agent_id=scope.agent_id, taken=taken, seal=seal, ahead=len(ahead))
         except ImportRefused as error:
             raise ImportRefused(field=field, limit=error.limit) from None
         finally:
@@ -169,6 +172,14 @@ class Mover:
     def _verified(self, descriptor: int) -> tuple[str, Seal]:
         first = next(lines_of(descriptor, self.size_max), b"")
         return header_of(first).agent_id, seal_of(lines_of(descriptor, self.size_max), self._terms)
+
+
+def _noting_ahead(records: Iterator[Record], now_ms: Millis, ahead: list[MemoryRecord]) -> Iterator[Record]:
+    """The records; those whose time lies ahead of the clock are put down in passing."""
+    for record in records:
+        if isinstance(record, MemoryRecord) and ahead_ms(record.memory.timestamp, now_ms):
+            ahead.append(record)
+        yield record
 
 
 def owner_of(principal: Principal, key_id: str | None = None) -> Owner:

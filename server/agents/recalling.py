@@ -66,7 +66,7 @@ class Recalling:
             found = await self._newest(scope, asked)
         if asked.counting:
             await self._count(scope, found)
-        return fitted([_hit(each, asked) for each in found], _chars_max(asked))
+        return fitted([_hit(each, asked) for each in found], chars_max(asked))
 
     async def _best(self, execution: Execution, scope: AgentScope, asked: Asked) -> list[Found]:
         await self._embed(execution, [asked.query])
@@ -138,7 +138,8 @@ def _chars(hit: Hit) -> int:
     return len(msgspec.json.encode(hit).decode()) + 1  # And the comma.
 
 
-def _chars_max(asked: Asked) -> int:
+def chars_max(asked: Asked) -> int:
+    """What an answer may spend on its hits."""
     if asked.max_chars is not None:
         return asked.max_chars
     return FULL_CHARS_MAX if asked.full_content else CHARS_DEFAULT

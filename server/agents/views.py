@@ -36,7 +36,8 @@ class AheadOfClock(Struct, kw_only=True):
 class Stored(Struct, kw_only=True):
     """What became of a memory. skipped: it is there already, under `id`; the one that is there stays as it is.
 
-    embedded: whether the embedder took it.
+    embedded: whether the embedder took it. timestamp_unreadable: the timestamp is kept as it was sent, and names no
+    moment.
     """
 
     ok: bool
@@ -47,6 +48,7 @@ class Stored(Struct, kw_only=True):
     truncated: bool | UnsetType = UNSET
     locked: bool | UnsetType = UNSET
     timestamp_ahead_of_clock: AheadOfClock | UnsetType = UNSET
+    timestamp_unreadable: bool | UnsetType = UNSET
 
 
 class Archived(Struct, kw_only=True):

@@ -15,6 +15,7 @@ from codesynapse.contracts.agents import (
     SUMMARY_MAX,
     AgentScope,
     Bucket,
+    Memory,
     NewEpisode,
     NewMemory,
     require_text,
@@ -32,7 +33,7 @@ from codesynapse.server.agents.views import (
     Updated,
 )
 from codesynapse.server.agents.wording import AHEAD_ALLOWED_MS, ahead_ms, cleaned, folded_source, span, terms_of
-from codesynapse.server.clock import Clock
+from codesynapse.server.clock import Clock, from_rfc3339
 
 QUEUED_OVER = 50
 """From how many entries of history on an episode is queued instead of written while its caller waits."""
@@ -66,11 +67,12 @@ class EpisodeTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class NewRecord(Struct, frozen=True, kw_only=True):
-    """A memory that can be stored, and what the answer has to say of how it was sent."""
+    """A memory that can be stored, and what the answer has to say of how it was sent. undated: its time names none."""
 
     memory: NewMemory
     truncated: bool
     ahead_ms: int
+    undated: bool
 
 
 class NewSummary(Struct, frozen=True, kw_only=True):
@@ -94,7 +96,8 @@ def new_record(message: Message, bucket: Bucket, *, locked: bool, now_ms: Millis
         locked=locked,
         terms=terms_of(content),
     )
-    return NewRecord(memory=memory, truncated=truncated, ahead_ms=ahead_ms(message.timestamp, now_ms))
+    undated = bool(message.timestamp) and from_rfc3339(message.timestamp) is None
+    return NewRecord(memory=memory, truncated=truncated, ahead_ms=ahead_ms(message.timestamp, now_ms), undated=undated)
 
 
 def new_summary(
@@ -141,9 +144,41 @@ class Writing:
         embedded = await self._embed(execution, [new.memory.content]) is not None
         now_ms = await self._now(execution)
         kept = await self._agents.store(scope, new.memory, once=once, now_ms=now_ms)
-        if kept.duplicate == "content" and kept.other_source:
-            raise AlreadyExists(field="content", limit="one source", details=_holder(kept.id))
+        require_source(kept)
         return _stored(kept, new, embedded=embedded)
+
+    async def stored_before(
+        self, execution: Execution, agent_id: str, new: NewRecord, *, once: Once | None
+    ) -> Stored | None:
+        """What `store` answered under this idempotency key before. Writes nothing, and raises what it would raise."""
+        now_ms = self._clock()
+        kept = await self._agents.foresee(scope_of(execution, agent_id, now_ms), new.memory, once=once, now_ms=now_ms)
+        if kept is None:
+            return None
+        require_source(kept)
+        if not kept.replayed:
+            return None
+        embedded = await self._embed(execution, [new.memory.content]) is not None
+        return _stored(kept, new, embedded=embedded)
+
+    async def archived_before(
+        self, execution: Execution, agent_id: str, new: NewSummary, *, once: Once | None
+    ) -> Archived | None:
+        """What archiving answered under this idempotency key before. Writes nothing, and raises what it would raise."""
+        now_ms = self._clock()
+        kept = await self._agents.foresee(scope_of(execution, agent_id, now_ms), None, once=once, now_ms=now_ms)
+        return None if kept is None else archived(kept, truncated=new.truncated)
+
+    async def require_free(self, execution: Execution, memory: Memory, content: str) -> None:
+        """Raises AlreadyExists where a text that a memory shall have is another's already."""
+        text, _ = cleaned(content, field="content")
+        if text == memory.content:
+            return
+        now_ms = self._clock()
+        new = NewMemory(content=text, bucket=memory.bucket, terms=terms_of(text))
+        kept = await self._agents.foresee(scope_of(execution, memory.agent_id, now_ms), new, once=None, now_ms=now_ms)
+        if kept is not None:
+            require_done(Changed(verdict=Verdict.DUPLICATE, holder=kept.id), "memory_id")
 
     async def archive(self, execution: Execution, agent_id: str, new: NewSummary, *, once: Once | None) -> Archived:
         """Keep an episode at once."""
@@ -228,6 +263,12 @@ def require_done(changed: Changed, field: str) -> None:
             raise NotFound(field=field)
 
 
+def require_source(kept: Kept) -> None:
+    """Raises AlreadyExists where a text is there and somebody else said it."""
+    if kept.duplicate == "content" and kept.other_source:
+        raise AlreadyExists(field="content", limit="one source", details=_holder(kept.id))
+
+
 def _stored(kept: Kept, new: NewRecord, *, embedded: bool) -> Stored:
     assert kept.id is not None
     stored = Stored(
@@ -241,6 +282,8 @@ def _stored(kept: Kept, new: NewRecord, *, embedded: bool) -> Stored:
         stored.reason = _REASONS[kept.duplicate]
     elif new.memory.locked:
         stored.locked = True
+    if new.undated and kept.created:
+        stored.timestamp_unreadable = True
     if new.ahead_ms and kept.created:
         stored.timestamp_ahead_of_clock = AheadOfClock(
             timestamp=new.memory.timestamp,

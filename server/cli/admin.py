@@ -20,7 +20,7 @@ user_argument = click.argument("user", metavar="NAME")
 repository_argument = click.argument("repository", metavar="NAME")
 
 
-def _show(rows: list[dict[str, object]]) -> None:
+def show(rows: list[dict[str, object]]) -> None:
     """One JSON object a line, for people and for scripts alike."""
     for row in rows:
         click.echo(msgspec.json.encode(row).decode())
@@ -34,7 +34,7 @@ def _caller(organization: str, user: str) -> Caller:
     )
 
 
-async def _require_member(running: Services, organization: str, user: str, *, former: bool = False) -> None:
+async def require_member(running: Services, organization: str, user: str, *, former: bool = False) -> None:
     """Raises NotFound for an unknown organisation or user. former: a withdrawn member will do."""
     members = await running.ports.accounts.members(organization)
     if not any(member.subject_id == user and (former or not member.withdrawn) for member in members):
@@ -55,7 +55,7 @@ def session() -> None:
 async def register_session(context: click.Context, session_id: str, organization: str, user: str) -> None:
     """Bind a session id to a user, for seven days."""
     async with services(settings_of(context)) as running:
-        await _require_member(running, organization, user)
+        await require_member(running, organization, user)
         done = await running.sessions.register(_caller(organization, user), session_id)
         expires_at = rfc3339(done.binding.expires_at_ms)
         click.echo(f"{'registered' if done.created else 'already registered'}, until {expires_at}")
@@ -69,10 +69,10 @@ async def register_session(context: click.Context, session_id: str, organization
 async def list_sessions(context: click.Context, organization: str, user: str) -> None:
     """A user's sessions, newest first."""
     async with services(settings_of(context)) as running:
-        await _require_member(running, organization, user, former=True)
+        await require_member(running, organization, user, former=True)
         now_ms = running.clock()
         bindings = await running.sessions.listed(_caller(organization, user))
-        _show(
+        show(
             [
                 {
                     "session_id": binding.identity.session_id,
@@ -119,7 +119,7 @@ async def create_organization(context: click.Context, organization: str) -> None
 async def list_organizations(context: click.Context) -> None:
     """All organisations."""
     async with services(settings_of(context)) as running:
-        _show([{"organization": name} for name in await running.ports.accounts.organizations()])
+        show([{"organization": name} for name in await running.ports.accounts.organizations()])
 
 
 @org.command("suspend")
@@ -152,7 +152,7 @@ async def organization_quotas(context: click.Context, organization: str, caps: t
             if running.ports.agents is not None:
                 await running.ports.agents.set_quotas(organization, quotas)
             await running.ports.accounts.set_quotas(organization, quotas, now_ms=running.clock())
-        _show([msgspec.structs.asdict(quotas)])
+        show([msgspec.structs.asdict(quotas)])
 
 
 def _cap(text: str) -> tuple[str, int]:
@@ -189,7 +189,7 @@ async def create_user(context: click.Context, user: str, organization: str) -> N
 async def list_users(context: click.Context, organization: str) -> None:
     """The users of an organisation."""
     async with services(settings_of(context)) as running:
-        _show([msgspec.structs.asdict(member) for member in await running.ports.accounts.members(organization)])
+        show([msgspec.structs.asdict(member) for member in await running.ports.accounts.members(organization)])
 
 
 @user.command("suspend")
@@ -230,7 +230,7 @@ def key() -> None:
 async def create_key(context: click.Context, organization: str, user: str) -> None:
     """Make a key for a user and print it, once."""
     async with services(settings_of(context)) as running:
-        await _require_member(running, organization, user)
+        await require_member(running, organization, user)
         tell_key(await issue_key(running.ports.accounts, running.clock, organization, user))
 
 
@@ -242,7 +242,7 @@ async def list_keys(context: click.Context, organization: str) -> None:
     """The keys of an organisation, by their ids."""
     async with services(settings_of(context)) as running:
         records = await running.ports.accounts.keys(organization)
-        _show(
+        show(
             [
                 {
                     "key_id": record.key_id,
@@ -292,7 +292,7 @@ async def list_repositories(context: click.Context, organization: str) -> None:
     """The repositories of an organisation."""
     async with services(settings_of(context)) as running:
         found = await running.ports.accounts.repositories(organization)
-        _show([{"repository": each.repository} for each in found])
+        show([{"repository": each.repository} for each in found])
 
 
 @repo.command("grant")

@@ -16,7 +16,7 @@ from codesynapse.server.telemetry import configure_logging
 
 R = TypeVar("R")
 
-PARAMETERS = {"member": "user", "key": "key_id", "quota": "caps"}
+PARAMETERS = {"member": "user", "key": "key_id", "quota": "caps", "agent_id": "agent"}
 """Fields of the stores' refusals whose parameter has another name."""
 
 

@@ -101,6 +101,13 @@ class SessionEngine:
                         raise
         raise AssertionError("unreachable: the last attempt returns or raises")
 
+    async def check(self, execution: Execution, ns: str, triples: Sequence[Triple]) -> None:
+        """Raises what an upsert of these refuses whatever revision and room there is: NamespaceClosed, Invalid."""
+        snapshot = await self.snapshot(execution, ns)
+        if snapshot.closed:
+            raise NamespaceClosed
+        apply(snapshot.entities, snapshot.facts, triples, self._clock())
+
     async def clear(self, execution: Execution, ns: str) -> int:
         """Close the namespace for good; how many facts went, 0 where it was closed already."""
         scope, commit_id = scope_of(require(execution, self._clock()), ns), new_commit_id(execution)

@@ -75,6 +75,12 @@ class RepositoryEngine:
                         raise
         raise AssertionError("unreachable: the last attempt returns or raises")
 
+    async def check(self, execution: Execution, repository: str, triples: Sequence[Triple]) -> None:
+        """Raises what an upsert of these refuses whatever revision and room there is: Invalid."""
+        scope = _scope(require(execution, self._clock()), repository)
+        known = await self._known(scope, triples)
+        apply(known.entities, known.facts, triples, self._clock())
+
     async def result(self, execution: Execution, repository: str, commit_id: CommitId) -> Committed | None:
         """What the commit of this id did; None where none is kept."""
         scope = _scope(require(execution, self._clock()), repository)
@@ -158,9 +164,7 @@ class RepositoryEngine:
         expected_revision: int | None,
     ) -> Upserted:
         now_ms = self._clock()
-        pairs = list(dict.fromkeys((triple.subject_id, triple.predicate) for triple in triples))
-        ends = list(dict.fromkeys(end for triple in triples for end in (triple.subject_id, triple.object_id)))
-        known = await self._graph.read(scope, pairs=pairs, entities=ends)
+        known = await self._known(scope, triples)
         check_expected(expected_revision, known.revision)
         session_id = execution.identity.session_id
         applied = apply(known.entities, known.facts, triples, now_ms, origin_session_id=session_id, source=source)
@@ -169,6 +173,12 @@ class RepositoryEngine:
         committed = await self._commit(execution, commit_id, scope, known, applied)
         ended = ended_facts(known.facts, applied.changed_facts, now_ms)
         return upserted(committed.outcome, applied.facts, applied.entities, committed.revision, ended)
+
+    async def _known(self, scope: RepositoryScope, triples: Sequence[Triple]) -> Slice:
+        """What of the graph these statements touch."""
+        pairs = list(dict.fromkeys((triple.subject_id, triple.predicate) for triple in triples))
+        ends = list(dict.fromkeys(end for triple in triples for end in (triple.subject_id, triple.object_id)))
+        return await self._graph.read(scope, pairs=pairs, entities=ends)
 
     async def _commit(
         self, execution: Execution, commit_id: CommitId, scope: RepositoryScope, known: Slice, applied: Applied

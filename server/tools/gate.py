@@ -29,6 +29,7 @@ class Gate:
     ) -> Any:
         """What a handler of the tool answers; while the bucket is paused, that it was skipped, or repaired nothing.
 
+        What was acknowledged before the pause is acknowledged again: a repeat under its idempotency key writes nothing.
         Raises what the tool raises, and for a skipped call what its check does.
         """
         row = GATED.get(tool.name)
@@ -47,5 +48,7 @@ class Gate:
             return with_repairs_skipped(said, reason)
         assert tool.hold is not None
         assert tool.answer is not None
-        await tool.hold.check(execution, arguments)
+        answered = await tool.hold.check(execution, arguments)
+        if answered is not None:
+            return answered
         return skipped(tool.answer, reason, tool.hold.kept(arguments))

@@ -114,7 +114,7 @@ class GraphTools:
 
         What is retracted is confirmed by the user first, where the client can ask; the answer says what ended.
         """
-        await self.check_upsert(execution, arguments)
+        await self._require(execution, arguments)
         durable = arguments.memory_scope == "repository"
         triples = triples_of(arguments.triples)
         if retracted := [triple for triple in triples if triple.retract]:
@@ -129,10 +129,15 @@ class GraphTools:
         )
 
     async def check_upsert(self, execution: Execution, arguments: UpsertArguments) -> None:
-        """Raises what the call refuses before it writes: grants, and statements that cannot be."""
+        """Raises what a call that a pause skips would refuse: grants, and statements that cannot be."""
+        await self._require(execution, arguments)
+        engine = self._repository if arguments.memory_scope == "repository" else self._session
+        await engine.check(execution, arguments.repo, triples_of(arguments.triples))
+
+    async def _require(self, execution: Execution, arguments: UpsertArguments) -> None:
+        """Raises where the caller may not write there."""
         level = Level.WRITE if arguments.memory_scope == "repository" else Level.READ
         await self._sessions.require_repository(execution, arguments.repo, level)
-        triples_of(arguments.triples)
 
     async def recall(self, execution: Execution, arguments: RecallArguments, context: ToolContext) -> Recalled:
         await self._sessions.require_repository(execution, arguments.repo, Level.READ)

@@ -3,6 +3,8 @@
 import secrets
 from collections.abc import Mapping
 
+from msgspec import UNSET
+
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.agent_port import AgentMemory
 from codesynapse.contracts.agent_work import ChannelMove, MergeMode, TakenIn, Tally
@@ -76,6 +78,7 @@ class MovingTools:
             skipped_episodes=skipped.episodes,
             profile_updated=added.profiles > 0,
             digest=done.seal.digest,
+            future_timestamps=done.ahead or UNSET,
         )
 
     async def check_import(self, execution: Execution, arguments: ImportArguments) -> None:
@@ -205,6 +208,10 @@ def _counts(tally: Tally) -> Counts:
     return Counts(memories=tally.memories, episodes=tally.episodes, profiles=tally.profiles)
 
 
+def _import_kept(arguments: ImportArguments) -> Mapping[str, object]:
+    return {"agent_id": arguments.target_agent_id or None}
+
+
 def _merge_kept(arguments: MergeArguments) -> Mapping[str, object]:
     kept: dict[str, object] = {
         name: getattr(arguments, name) for name in ("source_agent_id", "target_agent_id", "strategy", "mode")
@@ -241,7 +248,7 @@ def file_tools(tools: MovingTools) -> list[Tool]:
             arguments=ImportArguments,
             answer=Imported,
             handler=tools.import_,
-            hold=Hold(check=tools.check_import),
+            hold=Hold(check=tools.check_import, kept=_import_kept),
             read_only=False,
             idempotent=True,
         ),

@@ -227,7 +227,10 @@ class Exported(Struct, kw_only=True):
 
 
 class Imported(Struct, kw_only=True):
-    """What an import added and passed over. digest: of the file's records, as its export told it."""
+    """What an import added and passed over. digest: of the file's records, as its export told it.
+
+    future_timestamps: memories of the file whose time lies more than five minutes ahead of the clock.
+    """
 
     ok: bool
     dry_run: bool
@@ -238,6 +241,7 @@ class Imported(Struct, kw_only=True):
     skipped_episodes: int
     profile_updated: bool
     digest: str | None
+    future_timestamps: int | UnsetType = UNSET
 
 
 class Counts(Struct, kw_only=True):

@@ -1,6 +1,6 @@
 """The tools that read agent memory: recall, contents by reference, lists, and the profile."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
@@ -9,7 +9,7 @@ from codesynapse.contracts.agents import AXIS_MAX, Reach
 from codesynapse.contracts.identity import Execution
 from codesynapse.server.agents.conversation import Conversation, FieldIssues, FilterOnly
 from codesynapse.server.agents.reading import Reading
-from codesynapse.server.agents.recalling import Asked, Recalling
+from codesynapse.server.agents.recalling import Asked, Recalling, chars_max
 from codesynapse.server.agents.views import Contents, Episodes, Hit, Memories, ProfileView
 from codesynapse.server.clock import Clock
 from codesynapse.server.hints.state import Hints
@@ -36,6 +36,7 @@ SourceId = Annotated[
 ]
 Deep = Annotated[bool, Meta(description="Also weaker matches.")]
 Full = Annotated[bool, Meta(description="Whole texts instead of the first 500 characters.")]
+Reasons = Annotated[bool, Meta(description="Say what speaks for each.")]
 MaxChars = Annotated[
     int, Meta(ge=100, le=200_000, description="Bound of the answer's records; beyond it only ref and time.")
 ]
@@ -55,7 +56,7 @@ class RecallArguments(Struct, forbid_unknown_fields=True, kw_only=True):
     project_id: Project | None = None
     source_id: SourceId = ""
     full_content: Full = False
-    match_reason: Annotated[bool, Meta(description="Say what speaks for each.")] = False
+    match_reason: Reasons = False
     max_chars: MaxChars | None = None
     session_key: FullKey | None = None
 
@@ -75,6 +76,7 @@ class ContextArguments(Struct, forbid_unknown_fields=True, kw_only=True):
     project_id: Project | None = None
     source_id: SourceId = ""
     full_content: Full = False
+    match_reason: Reasons = False
     max_chars: MaxChars | None = None
     session_key: FullKey | None = None
 
@@ -112,9 +114,13 @@ class AgentArguments(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class Recalled(Struct, kw_only=True):
-    """What answers the question, best first. advisory: recall is degraded."""
+    """What answers the question, best first. advisory: recall is degraded.
+
+    full_content_budget_chars: of whole texts, where they were too much for one answer.
+    """
 
     messages: list[Hit]
+    full_content_budget_chars: int | UnsetType = UNSET
     advisory: AdvisoryView | UnsetType = UNSET
 
 
@@ -122,6 +128,7 @@ class RecalledWithContext(Struct, kw_only=True):
     """What answers the question and the conversation's own lines, by time; what has none comes first."""
 
     messages: list[Hit]
+    full_content_budget_chars: int | UnsetType = UNSET
     context_filter_only: FilterOnly | UnsetType = UNSET
     context_field_issues: FieldIssues | UnsetType = UNSET
     advisory: AdvisoryView | UnsetType = UNSET
@@ -137,13 +144,13 @@ class ReadingTools:
         self._clock = clock
 
     async def recall(self, execution: Execution, arguments: RecallArguments, context: ToolContext) -> Recalled:
-        asked = structs.replace(
-            self._asked(execution, arguments),
-            excluding=tuple(arguments.exclude_contents),
-            explain=arguments.match_reason,
-        )
+        asked = structs.replace(self._asked(execution, arguments), excluding=tuple(arguments.exclude_contents))
         hits = await self._recalling.recall(execution, arguments.agent_id, asked)
-        return Recalled(messages=hits, advisory=self._advisory(execution, arguments, context))
+        return Recalled(
+            messages=hits,
+            full_content_budget_chars=_spent(asked, hits),
+            advisory=self._advisory(execution, arguments, context),
+        )
 
     async def recall_with_context(
         self, execution: Execution, arguments: ContextArguments, context: ToolContext
@@ -153,6 +160,7 @@ class ReadingTools:
         hits = await self._recalling.recall(execution, arguments.agent_id, asked)
         return RecalledWithContext(
             messages=conversation.merged(hits),
+            full_content_budget_chars=_spent(asked, hits),
             context_filter_only=conversation.filter_only or UNSET,
             context_field_issues=conversation.field_issues or UNSET,
             advisory=self._advisory(execution, arguments, context),
@@ -178,6 +186,7 @@ class ReadingTools:
             source_id=arguments.source_id,
             deep=arguments.deep,
             full_content=arguments.full_content,
+            explain=arguments.match_reason,
             max_chars=arguments.max_chars,
             # A counter is a write by the way: it obeys the pause of the caller's own key.
             counting=not self._hints.paused(execution.identity, arguments.session_key, self._clock()),
@@ -189,6 +198,12 @@ class ReadingTools:
         """Asked once an answer and last: asking tells, and a recall that fails tells nobody."""
         advice = self._hints.advice(execution.identity, arguments.session_key, shared=context.shared)
         return UNSET if advice is None else AdvisoryView(**structs.asdict(advice))
+
+
+def _spent(asked: Asked, hits: Sequence[Hit]) -> int | UnsetType:
+    """What whole texts may cost, where some did not fit."""
+    cut = asked.full_content and any(hit.content is UNSET for hit in hits)
+    return chars_max(asked) if cut else UNSET
 
 
 def recalling_tools(tools: ReadingTools) -> list[Tool]:

@@ -148,9 +148,9 @@ class WritingTools:
         once = once_of(arguments.idempotency_key, _request(arguments))
         return await self._writing.store(execution, arguments.agent_id, self._record(arguments), once=once)
 
-    async def check_store(self, execution: Execution, arguments: StoreArguments) -> None:
-        self._record(arguments)
-        await require_writer(self._agents, self._scope(execution, arguments.agent_id))
+    async def check_store(self, execution: Execution, arguments: StoreArguments) -> Stored | None:
+        new, once = self._record(arguments), once_of(arguments.idempotency_key, _request(arguments))
+        return await self._writing.stored_before(execution, arguments.agent_id, new, once=once)
 
     async def archive(self, execution: Execution, arguments: ArchiveArguments, _: ToolContext) -> Archived:
         """A long history is not worth its caller's waiting: it is queued, under the caller's own key."""
@@ -164,16 +164,17 @@ class WritingTools:
             await self._queue.put(scope, ARCHIVE, payload, once=once, bucket=bucket), truncated=new.truncated
         )
 
-    async def check_archive(self, execution: Execution, arguments: ArchiveArguments) -> None:
-        _summary(arguments)
-        await require_writer(self._agents, self._scope(execution, arguments.agent_id))
+    async def check_archive(self, execution: Execution, arguments: ArchiveArguments) -> Archived | None:
+        new, once = _summary(arguments), once_of(arguments.idempotency_key, _request(arguments))
+        return await self._writing.archived_before(execution, arguments.agent_id, new, once=once)
 
     async def update(self, execution: Execution, arguments: UpdateArguments, _: ToolContext) -> Updated:
         return await self._writing.update(execution, arguments.agent_id, arguments.memory_id, arguments.content)
 
     async def check_update(self, execution: Execution, arguments: UpdateArguments) -> None:
         cleaned(arguments.content, field="content")
-        await self._check_memory(execution, arguments.agent_id, arguments.memory_id)
+        found = await self._check_memory(execution, arguments.agent_id, arguments.memory_id)
+        await self._writing.require_free(execution, found, arguments.content)
 
     async def delete_memory(
         self, execution: Execution, arguments: DeleteMemoryArguments, context: ToolContext
@@ -200,11 +201,13 @@ class WritingTools:
         sight = sight_of(execution, arguments.agent_id, self._clock())
         await require_record(self._agents, sight, Kind.EPISODE, arguments.episode_id, field="episode_id")
 
-    async def _check_memory(self, execution: Execution, agent_id: str | None, memory_id: int) -> None:
+    async def _check_memory(self, execution: Execution, agent_id: str | None, memory_id: int) -> Memory:
         sight = sight_of(execution, agent_id, self._clock())
         found = await require_record(self._agents, sight, Kind.MEMORY, memory_id, field="memory_id")
-        if isinstance(found, Memory) and found.locked:
+        assert isinstance(found, Memory)
+        if found.locked:
             require_done(Changed(verdict=Verdict.LOCKED), "memory_id")
+        return found
 
     async def update_profile(self, execution: Execution, arguments: ProfileArguments, _: ToolContext) -> ProfileUpdated:
         return await self._writing.update_profile(execution, arguments.agent_id, arguments.profile)

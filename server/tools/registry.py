@@ -100,10 +100,12 @@ class Hold(Struct, frozen=True, kw_only=True):
     """What a tool does while a pause skips its calls.
 
     check(execution, arguments): raises whatever the call itself would refuse, since a pause hides no error (decision
-    7): grants, and what the arguments mean. kept(arguments): members of the skipped answer that are known all the same.
+    7): grants, and what the arguments mean. It returns the answer of a call that was answered before under the same
+    idempotency key, which is given again; None for any other. kept(arguments): members of the skipped answer that are
+    known all the same.
     """
 
-    check: Callable[[Execution, Any], Awaitable[None]]
+    check: Callable[[Execution, Any], Awaitable[Struct | None]]
     kept: Callable[[Any], Mapping[str, object]] = nothing_kept
 
 

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
 from codesynapse.contracts.agent_port import AgentMemory
+from codesynapse.contracts.agent_work import QueueStatus
 from codesynapse.contracts.agents import TRIES_MAX, Principal
 from codesynapse.contracts.errors import CodeSynapseError
 from codesynapse.contracts.identity import Execution
@@ -28,6 +29,7 @@ from codesynapse.server.hints.texts import FindingsKey, SessionKey
 from codesynapse.server.telemetry import fault
 from codesynapse.server.tools.operating import Context, ContextFile
 from codesynapse.server.tools.registry import Tool, Toolbox, ToolContext
+from codesynapse.server.work.queue import RETRY_MS
 
 TOOLSET = "session"
 
@@ -116,12 +118,16 @@ class QueueArguments(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class Queue(Struct, kw_only=True):
-    """Writes that wait, of agents that the caller may read. discarded: given up after max_retries failures."""
+    """Writes that wait, of agents that the caller may read. discarded: given up after max_retries failures.
+
+    retry_delay: seconds from a failure to the next try.
+    """
 
     enabled: bool
     pending: int
     discarded: int
     max_retries: int
+    retry_delay: int
 
 
 Probe = Callable[[Execution, int], Awaitable[Sequence[Finding]]]
@@ -195,12 +201,18 @@ class SessionTools:
 
     async def queue(self, execution: Execution, _: QueueArguments, __: ToolContext) -> Queue:
         """What other tenants, and agents without a grant, have queued is not counted."""
-        if self._agents is None:
-            return Queue(enabled=False, pending=0, discarded=0, max_retries=TRIES_MAX)
-        identity = execution.identity
-        sight = Principal(tenant_id=identity.tenant_id, subject_id=identity.subject_id)
-        status = await self._agents.queue_status(sight)
-        return Queue(enabled=True, pending=status.pending, discarded=status.discarded, max_retries=TRIES_MAX)
+        status = QueueStatus(pending=0, discarded=0)
+        if self._agents is not None:
+            identity = execution.identity
+            sight = Principal(tenant_id=identity.tenant_id, subject_id=identity.subject_id)
+            status = await self._agents.queue_status(sight)
+        return Queue(
+            enabled=self._agents is not None,
+            pending=status.pending,
+            discarded=status.discarded,
+            max_retries=TRIES_MAX,
+            retry_delay=RETRY_MS // 1_000,
+        )
 
     async def context(self, _: Execution, arguments: ContextArguments, __: ToolContext) -> Context:
         return await self._context.read(arguments.section)

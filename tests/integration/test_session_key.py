@@ -252,9 +252,9 @@ async def test_the_queue_is_told_to_those_alone_who_may_read_its_agents(store: s
         scope = AgentScope(tenant_id=ana.tenant, subject_id=ana.subject, agent_id="bot")
         await agents.enqueue(scope, "archive_episode", "{}", once=None, now_ms=Millis(running.clock()))
         seen = [await caller(await running.open(person))("get_queue_status") for person in (ana, stranger)]
-        assert [(each["enabled"], each["pending"], each["max_retries"]) for each in seen] == [
-            (True, 1, 3),
-            (True, 0, 3),
+        assert [(each["enabled"], each["pending"], each["max_retries"], each["retry_delay"]) for each in seen] == [
+            (True, 1, 3, 30),
+            (True, 0, 3, 30),
         ]
 
 

@@ -12,6 +12,13 @@ from codesynapse.server.hints.gated import GATED
 HINTS = "server/hints"
 TESTS = "tests/server/hints"
 OUTAGE = "tests/integration/test_outage.py"
+KEYLESS = "tests/integration/test_keyless.py"
+GATE = "tests/server/tools/test_gate.py"
+MAINTENANCE = "tests/server/tools/test_maintenance.py"
+MEMORY = "tests/server/tools/test_memory.py"
+RECORDS = "server/tools/maintenance_records.py"
+MOVING = "server/tools/maintenance_moving.py"
+WRITING = "server/tools/memory_writing.py"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +121,7 @@ MORE = (
         name="a paused call is answered before it is checked",
         file="server/tools/gate.py",
         old="await tool.hold.check(execution, arguments)",
-        new="pass",
+        new="None",
         test="tests/server/tools/test_gate.py::test_what_the_tool_would_refuse_is_refused_even_while_paused",
     ),
     Mutation(
@@ -234,6 +241,69 @@ MORE = (
         new="        except ZeroDivisionError:",
         test="tests/server/memory/test_models.py::test_an_embedder_that_hangs_is_one_that_does_not_answer",
     ),
+    Mutation(
+        name="a paused repair repairs",
+        file="server/tools/gate.py",
+        old="structs.replace(arguments, **{name: value})",
+        new="structs.replace(arguments)",
+        test=f"{MAINTENANCE}::test_a_paused_repair_looks_changes_nothing_and_says_so",
+    ),
+    Mutation(
+        name="a pause keeps a preview from looking",
+        file="server/tools/gate.py",
+        old="(row.harmless is not None and getattr(arguments, row.harmless[0]) is row.harmless[1])",
+        new="False",
+        test=f"{MAINTENANCE}::test_a_paused_call_that_was_harmless_anyway_is_the_same_as_without_a_pause",
+    ),
+    Mutation(
+        name="a pause stops the previews of imports and merges instead of the writes",
+        file=f"{HINTS}/gated.py",
+        old='_PREVIEWED = Gated(harmless=("dry_run", True))',
+        new='_PREVIEWED = Gated(harmless=("dry_run", False))',
+        test=f"{MAINTENANCE}::test_a_paused_write_answers_with_the_keys_of_its_success_and_writes_nothing",
+    ),
+    Mutation(
+        name="a tool without a key is not stopped by the keyless pause",
+        file="server/tools/gate.py",
+        old="row = GATED.get(tool.name)",
+        new="row = GATED.get(tool.name) if tool.keyed else None",
+        test=f"{KEYLESS}::test_a_keyless_sequence_gets_the_same_bytes_with_the_key_and_without_it_but_for_the_list",
+    ),
+    Mutation(
+        name="a keyless answer has a member that it had not",
+        file="server/tools/session.py",
+        old="evicted_nearest=armed.evicted_nearest or UNSET,",
+        new="evicted_nearest=armed.evicted_nearest,",
+        test=f"{KEYLESS}::test_a_keyless_sequence_gets_the_bytes_that_were_recorded",
+    ),
+    Mutation(
+        name="under a pause an acknowledged write is told to be skipped",
+        file="server/tools/gate.py",
+        old="if answered is not None:",
+        new="if False:",
+        test=f"{MEMORY}::test_what_was_acknowledged_before_a_pause_is_acknowledged_again_under_it",
+    ),
+    Mutation(
+        name="a pause hides that somebody else said it",
+        file="server/agents/writing.py",
+        old="require_source(kept)\n        if not kept.replayed:",
+        new="if not kept.replayed:",
+        test=f"{MEMORY}::test_what_collides_with_what_is_there_is_refused_alike_under_a_pause",
+    ),
+    Mutation(
+        name="a pause hides that another memory has the text",
+        file=WRITING,
+        old="await self._writing.require_free(execution, found, arguments.content)",
+        new="pass",
+        test=f"{MEMORY}::test_what_collides_with_what_is_there_is_refused_alike_under_a_pause",
+    ),
+    Mutation(
+        name="the queue works for a user who is out",
+        file="server/work/queue.py",
+        old="if not await self._stands(*principal):",
+        new="if False:",
+        test="tests/server/work/test_queue.py::test_what_a_user_queued_who_is_out_since_is_discarded_and_counted",
+    ),
 )
 
 
@@ -251,4 +321,48 @@ def ungated(name: str) -> Mutation:
     )
 
 
-MUTATIONS = (*SEED, *MORE, *map(ungated, GATED))
+CHECKED = {
+    "lock_memory": (RECORDS, "handler=tools.lock,\n            hold=Hold(check=tools.check_lock)"),
+    "unlock_memory": (RECORDS, "handler=tools.unlock,\n            hold=Hold(check=tools.check_lock)"),
+    "delete_agent_data": (RECORDS, "check=tools.check_delete_agent,"),
+    "calibrate_threshold": (RECORDS, "check=tools.check_calibrate)"),
+    "set_recall_precision": (RECORDS, "check=tools.check_set_precision,"),
+    "import_memories": (MOVING, "check=tools.check_import,"),
+    "merge_memories": (MOVING, "check=tools.check_merge,"),
+    "store": (WRITING, "check=tools.check_store)"),
+    "archive_episode": (WRITING, "check=tools.check_archive)"),
+    "update_memory": (WRITING, "check=tools.check_update)"),
+    "delete_memory": (WRITING, "check=tools.check_delete_memory)"),
+    "delete_episode": (WRITING, "check=tools.check_delete_episode)"),
+    "update_profile": (WRITING, "check=tools.check_update_profile)"),
+    "upsert_graph_triples": ("server/tools/graph.py", "check=tools.check_upsert)"),
+}
+"""Where each tool that a pause skips says how its calls are checked all the same."""
+REFUSED = "test_what_is_wrong_is_refused_as_json_and_a_pause_changes_no_byte_of_it"
+REFUSING = {
+    RECORDS: f"{MAINTENANCE}::{REFUSED}",
+    MOVING: f"{MAINTENANCE}::{REFUSED}",
+    WRITING: f"{MEMORY}::{REFUSED}",
+    "server/tools/graph.py": f"{GATE}::test_a_pause_hides_no_missing_grant_and_no_impossible_statement",
+}
+
+
+def unchecked(name: str) -> Mutation:
+    """A tool whose refusals a pause hides: its call is answered as skipped, whatever it says."""
+    file, old = CHECKED[name]
+    before, _, check = old.rpartition("tools.")
+    return Mutation(
+        name=f"a pause hides what {name} would refuse",
+        file=file,
+        old=old,
+        new=f'{before}lambda *_: __import__("asyncio").sleep(0){check[-1]}',
+        test=REFUSING[file],
+    )
+
+
+MUTATIONS = (
+    *SEED,
+    *MORE,
+    *map(ungated, GATED),
+    *map(unchecked, CHECKED),
+)

@@ -9,18 +9,19 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from codesynapse.backends import open_backend
 from codesynapse.contracts.accounts import Level
 from codesynapse.contracts.agent_work import Tally
 from codesynapse.contracts.errors import AgentForbidden, ImportRefused, Invalid, QuotaExceeded, StoreFault, Unsupported
 from codesynapse.contracts.quotas import Quotas
-from codesynapse.contracts.suite.keepers import Keeper, new_keeper, terms_in
-from codesynapse.contracts.suite.worlds import NOW, unique
+from codesynapse.contracts.suite.keepers import Keeper, memory, new_keeper, terms_in
+from codesynapse.contracts.suite.worlds import NOW, later, unique
 from codesynapse.server.agents.exported import LINE_MAX
 from codesynapse.server.agents.folder import Folder
 from codesynapse.server.agents.moving import Import, Mover, lines_of, owner_of
-from codesynapse.server.clock import ManualClock
+from codesynapse.server.clock import ManualClock, rfc3339
 
 MIB = 1024 * 1024
 
@@ -78,6 +79,16 @@ async def test_an_import_names_its_own_agent_where_no_other_is_named(place: Plac
     done = await place.imported((await place.exported()).read_bytes(), "")
     assert done.agent_id == place.keeper.scope.agent_id
     assert (done.taken.added, done.taken.skipped) == (Tally(), Tally(memories=2, episodes=1, profiles=1))
+
+
+async def test_an_import_counts_the_memories_whose_time_lies_ahead(place: Place) -> None:
+    for number, ahead_s in enumerate((-60, 299, 301, 86_400)):
+        new = structs.replace(memory(f"word{number}"), timestamp=rfc3339(later(NOW, 1_000 * ahead_s)))
+        await place.keeper.agents.store(place.keeper.scope, new, once=None, now_ms=NOW)
+    data = (await place.exported()).read_bytes()
+    for dry_run in (True, False):
+        assert (await place.imported(data, "other", dry_run=dry_run)).ahead == 2
+    assert (await place.imported(data, "other")).ahead == 2  # Of the file, though nothing of it is new.
 
 
 async def test_a_dry_run_says_the_same_changes_nothing_and_keeps_the_upload(place: Place) -> None:

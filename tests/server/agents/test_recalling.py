@@ -100,6 +100,24 @@ async def test_past_the_bound_a_hit_carries_its_reference_and_time_only_and_none
         assert all("content" in each for each in wide["messages"])
 
 
+async def test_whole_texts_that_do_not_fit_name_the_bound_and_those_that_do_name_none():
+    async with here() as place:
+        await place.store(*(f"tea number {number} " + "x" * 600 for number in range(5)))
+        for tool in ("recall", "recall_with_context"):
+            asked = {"agent_id": AGENT, "query": "tea", "full_content": True}
+            assert "full_content_budget_chars" not in await place.call(tool, **asked)
+            assert (await place.call(tool, **asked, max_chars=1_000))["full_content_budget_chars"] == 1_000
+            assert "full_content_budget_chars" not in await place.call(tool, agent_id=AGENT, query="tea", max_chars=500)
+
+
+async def test_beside_a_conversation_the_reason_is_given_on_request_too():
+    async with here() as place:
+        await place.store("green tea")
+        for asked in (True, False):
+            said = await place.call("recall_with_context", agent_id=AGENT, query="green tea", match_reason=asked)
+            assert ["match_reason" in each for each in said["messages"]] == [asked]
+
+
 def test_a_bound_that_is_too_small_for_references_still_leaves_none_out():
     hits = [Hit(content="x", ref=f"mem:{number}", timestamp="t") for number in range(50)]
     assert [each.ref for each in fitted(hits, 100)] == [each.ref for each in hits]

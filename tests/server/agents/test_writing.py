@@ -69,6 +69,18 @@ async def test_what_is_too_long_is_cut_and_what_lies_ahead_of_the_clock_is_named
         assert locked["locked"] is True
 
 
+@pytest.mark.parametrize("timestamp", ["yesterday", "2026-01-01", "2026-02-30T00:00:00Z", "2026-01-01T00:00:00"])
+async def test_a_timestamp_that_names_no_moment_is_kept_and_said_to_be_unreadable(timestamp: str):
+    async with here() as place:
+        said = await place.call("store", agent_id=AGENT, content="tea", timestamp=timestamp)
+        assert (said["result"], said["timestamp_unreadable"]) == ("stored", True)
+        again = await place.call("store", agent_id=AGENT, content="tea", timestamp=timestamp)
+        plain = await place.call("store", agent_id=AGENT, content="milk", timestamp="2026-01-01T00:00:00Z")
+        assert "timestamp_unreadable" not in {**again, **plain}
+        rows = (await place.call("list_memories"))["memories"]
+        assert rows[1]["timestamp"] == timestamp
+
+
 async def test_a_key_answers_again_what_it_answered_and_is_refused_for_other_content():
     async with here() as place:
         for tool, arguments in (("store", {"content": "tea"}), ("archive_episode", {"summary": "a talk"})):

@@ -14,6 +14,7 @@ import pytest
 from aiohttp import web
 
 from codesynapse.server.bridge import BridgeOptions, run, run_bridge
+from codesynapse.server.bridge.refusal import PARSE_ERROR
 from tests.server.bridge.fake import (
     INITIALIZE,
     KEY,
@@ -203,6 +204,9 @@ async def test_a_call_that_was_cancelled_before_the_server_got_it_is_never_sent(
         port = await server.stop()
         await client.send(tool_call("c"))
         await client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "c"}})
+        await client.write(b"no message\n")
+        # Lines are taken in order, so the refusal of this one says that the cancellation was read.
+        assert (await client.read())["error"]["code"] == PARSE_ERROR
         await client.send(request("ping"))
         await server.start(port)
         assert (await client.read())["id"] == 1

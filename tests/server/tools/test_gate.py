@@ -278,3 +278,25 @@ async def test_a_pause_hides_no_missing_grant_and_no_impossible_statement(here: 
     session = {"memory_scope": "session"}
     assert await code(**session, triples=[{"subject": "a\u0007", "predicate": "is", "object": "b"}]) == "invalid"
     assert await code(**session) == "None"
+
+
+@pytest.mark.parametrize("scope", ["session", "repository"])
+async def test_a_pause_hides_no_statement_that_what_is_there_forbids(here: World, ana: Execution, scope: str):
+    dispatcher = graph_dispatcher(here, here.hints.pauses)
+    tea = {"subject": "ana", "predicate": "likes", "object": "tea"}
+
+    async def said(*aliases: str, key: str | None = None) -> dict[str, Any]:
+        body = {"triples": [{**tea, "subject_aliases": aliases}], "memory_scope": scope, "session_key": key}
+        answer = await dispatcher.call(ana, "upsert_graph_triples", Raw(json.dumps(body).encode()), SILENT)
+        assert answer.structured is not None
+        found: dict[str, Any] = json.loads(answer.structured)
+        return found
+
+    here.hints.pauses.pause(bucket_of(ana.identity, "A"), 60, here.clock())
+    await said(*"abcdefgh")
+    free = await said("i")
+    assert (free["code"], free["field"]) == ("invalid", "triples[0].subject_aliases")
+    assert await said("i", key="A") == free
+    assert (await said("h", key="A"))["persisted"] is False
+    await here.engine.clear(ana, "default")
+    assert (await said("h", key="A")).get("code") == ("namespace_closed" if scope == "session" else None)

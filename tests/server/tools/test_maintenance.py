@@ -134,6 +134,8 @@ async def test_a_skipped_answer_names_what_was_asked_and_no_result(place: Mainta
     assert said["calibrate_threshold"]["new_threshold"] is None
     precision = said["set_recall_precision"]
     assert (precision["precision"], precision["beta"], precision["fused_gate"]) == ("strict", 2.0, None)
+    named = await place.call("import_memories", **{**CALLS["import_memories"], "target_agent_id": "eve"})
+    assert (named["agent_id"], named["persisted"]) == ("eve", False)
     assert said["import_memories"]["imported_memories"] == said["merge_memories"]["merged_memories"] == 0
     assert (said["merge_memories"]["mode"], said["merge_memories"]["target_agent_id"]) == ("move", "eve")
     assert said["merge_memories"]["source_deleted"] == {"memories": 0, "episodes": 0, "profiles": 0}

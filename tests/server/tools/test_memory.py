@@ -157,6 +157,59 @@ async def test_a_locked_memory_is_refused_alike_under_a_pause(place: Here):
         assert free["ok"] is False
 
 
+CONFLICTS: list[tuple[str, dict[str, Any], str]] = [
+    ("store", {"agent_id": AGENT, "content": "said", "source": {"type": "User", "id": "bob"}}, "already_exists"),
+    ("store", {"agent_id": AGENT, "content": "other", "idempotency_key": "s"}, "idempotency_conflict"),
+    ("archive_episode", {"agent_id": AGENT, "summary": "other", "idempotency_key": "a"}, "idempotency_conflict"),
+    (
+        "archive_episode",
+        {"agent_id": AGENT, "summary": "other", "history": [{}] * 51, "idempotency_key": "a"},
+        "idempotency_conflict",
+    ),
+    ("update_memory", {"memory_id": 1, "content": "said"}, "already_exists"),
+]
+
+
+async def said_before(place: Here) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Writes under idempotency keys, and what they answered."""
+    ana = {"type": "User", "id": "ana"}
+    calls = [
+        ("store", {"agent_id": AGENT, "content": "said", "source": ana, "idempotency_key": "s"}),
+        ("store", {"agent_id": AGENT, "content": "said", "source": ana, "idempotency_key": "t"}),
+        ("archive_episode", {"agent_id": AGENT, "summary": "a talk", "idempotency_key": "a"}),
+        ("archive_episode", {"agent_id": AGENT, "summary": "long", "history": [{}] * 51, "idempotency_key": "b"}),
+    ]
+    return [(name, arguments, await place.call(name, **arguments)) for name, arguments in calls]
+
+
+@pytest.mark.parametrize(("name", "wrong", "code"), CONFLICTS)
+async def test_what_collides_with_what_is_there_is_refused_alike_under_a_pause(
+    place: Here, name: str, wrong: dict[str, Any], code: str
+):
+    await said_before(place)
+    free = await place.call(name, **wrong)
+    assert (free["ok"], free["code"]) == (False, code)
+    await place.pause("A")
+    assert await place.call(name, **wrong, session_key="A") == free
+
+
+async def test_what_was_acknowledged_before_a_pause_is_acknowledged_again_under_it(place: Here):
+    before = await said_before(place)
+    await place.pause("A")
+    for name, arguments, answer in before:
+        assert await place.call(name, **arguments, session_key="A") == answer
+    name, arguments, _ = before[0]
+    skipped = await place.call(name, **{**arguments, "idempotency_key": "new"}, session_key="A")
+    assert (skipped["result"], skipped["persisted"]) == ("skipped", False)
+
+
+async def test_a_change_to_the_text_that_is_there_is_no_collision_under_a_pause(place: Here):
+    (memory_id,) = await place.store("same")
+    await place.pause("A")
+    said = await place.call("update_memory", memory_id=memory_id, content="same", session_key="A")
+    assert (said["ok"], said["updated_id"], said["persisted"]) == (True, None, False)
+
+
 @pytest.mark.parametrize("name", [name for name in CALLS if name not in GATED])
 async def test_reading_goes_on_under_a_pause(place: Here, name: str):
     key = {"session_key": "A"} if name in KEYED else {}
