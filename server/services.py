@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from codesynapse.backends import features_of, open_backend
 from codesynapse.backends.embedders import open_embedder
@@ -18,13 +18,20 @@ from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, Sess
 from codesynapse.contracts.transports import Transports
 from codesynapse.server.agents.doctor import Doctor
 from codesynapse.server.agents.folder import Folder
+from codesynapse.server.agents.hearing import heard
 from codesynapse.server.agents.moving import Mover
 from codesynapse.server.agents.tuning import Tuner
 from codesynapse.server.agents.wording import terms_of
 from codesynapse.server.clock import Clock, system_clock
 from codesynapse.server.features.calls import Calls
 from codesynapse.server.features.operations import Operations
-from codesynapse.server.features.product import INSTRUCTIONS, register_product, repository_changes, session_changes
+from codesynapse.server.features.product import (
+    INSTRUCTIONS,
+    agent_changes,
+    register_product,
+    repository_changes,
+    session_changes,
+)
 from codesynapse.server.features.reading_back import ReadBack
 from codesynapse.server.features.registry import Features
 from codesynapse.server.features.updates import Updates
@@ -212,6 +219,8 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     """Build the services over open stores."""
     sessions = Sessions(ports.accounts, ports.session_memory, ports.vectors, clock)
     limits, updates = limits_of(settings), Updates()
+    if ports.agents is not None:
+        ports = structs.replace(ports, agents=heard(ports.agents, agent_changes(updates)))
     engine = SessionEngine(ports.session_memory, clock, session_changes(updates))
     repository = RepositoryEngine(ports.repository, clock, sessions.recheck_writing, repository_changes(updates))
     recall = Recall(engine, repository, clock)
@@ -222,7 +231,8 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     queue, mover = _agent_tools(toolbox, settings, ports, sessions, hints, models, clock)
     register_session_tools(toolbox, _session_tools(settings, ports, sessions, hints, clock))
     features = Features(toolbox, updates)
-    register_product(features, sessions, engine, repository, recall, size_max=limits.resource_max_bytes)
+    size_max = limits.resource_max_bytes
+    register_product(features, sessions, engine, repository, recall, ports.agents, clock, size_max=size_max)
     operations = Operations(features, Dispatcher(toolbox, clock, metrics, Gate(hints.pauses)), clock, limits)
     info = ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS)
     return Services(
