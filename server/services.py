@@ -219,8 +219,7 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     """Build the services over open stores."""
     sessions = Sessions(ports.accounts, ports.session_memory, ports.vectors, clock)
     limits, updates = limits_of(settings), Updates()
-    if ports.agents is not None:
-        ports = structs.replace(ports, agents=heard(ports.agents, agent_changes(updates)))
+    ports = _announcing(ports, updates)
     engine = SessionEngine(ports.session_memory, clock, session_changes(updates))
     repository = RepositoryEngine(ports.repository, clock, sessions.recheck_writing, repository_changes(updates))
     recall = Recall(engine, repository, clock)
@@ -230,8 +229,7 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     models = Models(ports.embedder, hints, clock, settings.embedder_deadline_ms)
     queue, mover = _agent_tools(toolbox, settings, ports, sessions, hints, models, clock)
     register_session_tools(toolbox, _session_tools(settings, ports, sessions, hints, clock))
-    features = Features(toolbox, updates)
-    size_max = limits.resource_max_bytes
+    features, size_max = Features(toolbox, updates), limits.resource_max_bytes
     register_product(features, sessions, engine, repository, recall, ports.agents, clock, size_max=size_max)
     operations = Operations(features, Dispatcher(toolbox, clock, metrics, Gate(hints.pauses)), clock, limits)
     info = ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS)
@@ -259,6 +257,13 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
         info=info,
         toolsets=_toolsets(settings, toolbox),
     )
+
+
+def _announcing(ports: Ports, updates: Updates) -> Ports:
+    """The stores, with one of agents that tells of its changes."""
+    if ports.agents is None:
+        return ports
+    return structs.replace(ports, agents=heard(ports.agents, agent_changes(updates)))
 
 
 def _agent_tools(

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from codesynapse.contracts.quotas import DAY_MS
 from codesynapse.server.agents.channels import meant_axis
 from codesynapse.server.agents.checks import Found
 from codesynapse.server.agents.exported import Terms, is_portable
-from codesynapse.server.agents.wording import ahead_ms, cleaned
+from codesynapse.server.agents.wording import ahead_ms, cleaned, is_blank
 from codesynapse.server.clock import from_rfc3339
 
 REFS_MAX = 5
@@ -106,11 +105,7 @@ class Inspector:
 
 
 def _blank(memory: Memory, _: Terms, __: Millis) -> bool:
-    return not any(_visible(each) for each in memory.content)
-
-
-def _visible(character: str) -> bool:
-    return unicodedata.category(character)[0] not in "CZ"
+    return is_blank(memory.content)
 
 
 def _wordless(memory: Memory, terms: Terms, _: Millis) -> bool:
