@@ -218,8 +218,8 @@ def backend_of(setting: str) -> str:
 def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) -> Services:
     """Build the services over open stores."""
     sessions = Sessions(ports.accounts, ports.session_memory, ports.vectors, clock)
-    limits, updates = limits_of(settings), Updates()
-    ports = _announcing(ports, updates)
+    limits = limits_of(settings)
+    ports, updates = _announcing(ports)
     engine = SessionEngine(ports.session_memory, clock, session_changes(updates))
     repository = RepositoryEngine(ports.repository, clock, sessions.recheck_writing, repository_changes(updates))
     recall = Recall(engine, repository, clock)
@@ -229,8 +229,8 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     models = Models(ports.embedder, hints, clock, settings.embedder_deadline_ms)
     queue, mover = _agent_tools(toolbox, settings, ports, sessions, hints, models, clock)
     register_session_tools(toolbox, _session_tools(settings, ports, sessions, hints, clock))
-    features, size_max = Features(toolbox, updates), limits.resource_max_bytes
-    register_product(features, sessions, engine, repository, recall, ports.agents, clock, size_max=size_max)
+    features = Features(toolbox, updates)
+    register_product(features, sessions, engine, repository, recall, ports.agents, clock, limits.resource_max_bytes)
     operations = Operations(features, Dispatcher(toolbox, clock, metrics, Gate(hints.pauses)), clock, limits)
     info = ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS)
     return Services(
@@ -259,11 +259,11 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     )
 
 
-def _announcing(ports: Ports, updates: Updates) -> Ports:
-    """The stores, with one of agents that tells of its changes."""
-    if ports.agents is None:
-        return ports
-    return structs.replace(ports, agents=heard(ports.agents, agent_changes(updates)))
+def _announcing(ports: Ports) -> tuple[Ports, Updates]:
+    """The stores, with one of agents that tells of its changes, and whom it tells."""
+    updates = Updates()
+    agents = None if ports.agents is None else heard(ports.agents, agent_changes(updates))
+    return structs.replace(ports, agents=agents), updates
 
 
 def _agent_tools(

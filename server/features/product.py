@@ -36,7 +36,6 @@ def register_product(
     recall: Recall,
     agents: AgentMemory | None,
     clock: Clock,
-    *,
     size_max: int,
 ) -> None:
     """Register them. agents: None where no store keeps agent memory. size_max: the most bytes of one resource."""
