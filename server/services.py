@@ -63,6 +63,7 @@ from codesynapse.server.work.queue import QueuedWrites
 from codesynapse.server.work.retention import Retention
 
 VERSION = version("codesynapse")
+INFO = ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS)
 PROTOCOLS = {"bolt": "neo4j"}
 """Schemes of URLs that are named after a protocol, and whose entry point is meant."""
 
@@ -232,7 +233,6 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     features = Features(toolbox, updates)
     register_product(features, sessions, engine, repository, recall, ports.agents, clock, limits.resource_max_bytes)
     operations = Operations(features, Dispatcher(toolbox, clock, metrics, Gate(hints.pauses)), clock, limits)
-    info = ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS)
     return Services(
         settings=settings,
         limits=limits,
@@ -253,8 +253,8 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
         queue=queue,
         mover=mover,
         metrics=metrics,
-        modern=Modern(operations, info, Seal(ports.secret.subkey("request state")), limits, clock),
-        info=info,
+        modern=Modern(operations, INFO, Seal(ports.secret.subkey("request state")), limits, clock),
+        info=INFO,
         toolsets=_toolsets(settings, toolbox),
     )
 
