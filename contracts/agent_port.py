@@ -238,11 +238,11 @@ class AgentMemory(Protocol):
         ...
 
     async def discard(self, task: Task) -> bool:
-        """Remove a task that shall not be done; whether it was there."""
+        """Remove a task that shall not be done, and the idempotency key that answers for it; whether it was there."""
         ...
 
     async def failed(self, task: Task, *, retry_at_ms: Millis) -> bool:
-        """A task has failed: it is due again at that moment, or, the third time, removed and counted.
+        """A task has failed: it is due again at that moment, or, the third time, discarded and counted.
 
         Whether it will be tried again; False as well where it is gone.
         """

@@ -159,6 +159,7 @@ class StoreCheck(StrEnum):
     INDEX_ORPHANS = "index_orphans"  # Entries of the index without a record: removed.
     COUNTS_WRONG = "counts_wrong"  # Agents whose figures are not those of their records: counted anew.
     KEYS_WRONG = "keys_wrong"  # Memories whose key of duplicates is not that of their content: derived anew.
+    DETAILS_UNREADABLE = "details_unreadable"  # Memories whose source or metadata nobody can read: emptied.
     OWNERLESS = "ownerless"  # Agents without an admin grant: left to the operator.
     KEYS_EXPIRED = "keys_expired"  # Idempotency keys older than a day: removed.
     TASKS_LOST = "tasks_lost"  # Queued tasks of agents that are not there: removed.

@@ -170,6 +170,7 @@ class Server:
         self.lives.close_all()
         if self.services.mover is not None:
             self.services.mover.close()
+        self.services.models.close()
         self.tasks.close()
         self.exchanges.cut()
 

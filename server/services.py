@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from codesynapse.backends import features_of, open_backend
 from codesynapse.backends.embedders import open_embedder
@@ -18,13 +18,20 @@ from codesynapse.contracts.ports import Accounts, Backend, RepositoryGraph, Sess
 from codesynapse.contracts.transports import Transports
 from codesynapse.server.agents.doctor import Doctor
 from codesynapse.server.agents.folder import Folder
+from codesynapse.server.agents.hearing import heard
 from codesynapse.server.agents.moving import Mover
 from codesynapse.server.agents.tuning import Tuner
 from codesynapse.server.agents.wording import terms_of
 from codesynapse.server.clock import Clock, system_clock
 from codesynapse.server.features.calls import Calls
 from codesynapse.server.features.operations import Operations
-from codesynapse.server.features.product import INSTRUCTIONS, register_product, repository_changes, session_changes
+from codesynapse.server.features.product import (
+    INSTRUCTIONS,
+    agent_changes,
+    register_product,
+    repository_changes,
+    session_changes,
+)
 from codesynapse.server.features.reading_back import ReadBack
 from codesynapse.server.features.registry import Features
 from codesynapse.server.features.updates import Updates
@@ -56,6 +63,7 @@ from codesynapse.server.work.queue import QueuedWrites
 from codesynapse.server.work.retention import Retention
 
 VERSION = version("codesynapse")
+INFO = ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS)
 PROTOCOLS = {"bolt": "neo4j"}
 """Schemes of URLs that are named after a protocol, and whose entry point is meant."""
 
@@ -211,7 +219,8 @@ def backend_of(setting: str) -> str:
 def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) -> Services:
     """Build the services over open stores."""
     sessions = Sessions(ports.accounts, ports.session_memory, ports.vectors, clock)
-    limits, updates = limits_of(settings), Updates()
+    limits = limits_of(settings)
+    ports, updates = _announcing(ports)
     engine = SessionEngine(ports.session_memory, clock, session_changes(updates))
     repository = RepositoryEngine(ports.repository, clock, sessions.recheck_writing, repository_changes(updates))
     recall = Recall(engine, repository, clock)
@@ -222,9 +231,8 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
     queue, mover = _agent_tools(toolbox, settings, ports, sessions, hints, models, clock)
     register_session_tools(toolbox, _session_tools(settings, ports, sessions, hints, clock))
     features = Features(toolbox, updates)
-    register_product(features, sessions, engine, repository, recall, size_max=limits.resource_max_bytes)
+    register_product(features, sessions, engine, repository, recall, ports.agents, clock, limits.resource_max_bytes)
     operations = Operations(features, Dispatcher(toolbox, clock, metrics, Gate(hints.pauses)), clock, limits)
-    info = ServerInfo(name="codesynapse", title="CodeSynapse", version=VERSION, instructions=INSTRUCTIONS)
     return Services(
         settings=settings,
         limits=limits,
@@ -245,10 +253,17 @@ def compose(settings: Settings, ports: Ports, *, clock: Clock = system_clock) ->
         queue=queue,
         mover=mover,
         metrics=metrics,
-        modern=Modern(operations, info, Seal(ports.secret.subkey("request state")), limits, clock),
-        info=info,
+        modern=Modern(operations, INFO, Seal(ports.secret.subkey("request state")), limits, clock),
+        info=INFO,
         toolsets=_toolsets(settings, toolbox),
     )
+
+
+def _announcing(ports: Ports) -> tuple[Ports, Updates]:
+    """The stores, with one of agents that tells of its changes, and whom it tells."""
+    updates = Updates()
+    agents = None if ports.agents is None else heard(ports.agents, agent_changes(updates))
+    return structs.replace(ports, agents=agents), updates
 
 
 def _agent_tools(

@@ -92,6 +92,11 @@ class Agent:
         self.keys[once.key] = KeptAnswer(once.digest, answer, now_ms)
         return answer
 
+    def free_key(self, task_id: int) -> None:
+        """Forget the idempotency key that answers for a task which will never be done."""
+        for key in [key for key, kept in self.keys.items() if kept.answer.task_id == task_id]:
+            del self.keys[key]
+
     def add(self, record: Recorded) -> None:
         """Take in a record under its id; one that is there is replaced."""
         self.drop(record.id)

@@ -299,12 +299,17 @@ class DictAgents:
         return kept
 
     async def discard(self, task: Task) -> bool:
-        return self.queue.remove(task)
+        there = self.queue.remove(task)
+        if there:
+            self._tenant(task.scope.tenant_id).agents[task.scope.agent_id].free_key(task.task_id)
+        return there
 
     async def failed(self, task: Task, *, retry_at_ms: Millis) -> bool:
         held = self.queue.failed(task, retry_at_ms)
         if held is False:
-            self._tenant(task.scope.tenant_id).agents[task.scope.agent_id].discarded += 1
+            agent = self._tenant(task.scope.tenant_id).agents[task.scope.agent_id]
+            agent.discarded += 1
+            agent.free_key(task.task_id)
         return bool(held)
 
     async def alive(self, tenant_id: str, task_ids: Sequence[int]) -> list[int]:
@@ -325,8 +330,7 @@ class DictAgents:
             for key in faults:
                 del agent.keys[key]
             return len(faults)
-        # A dict of ours has no index apart from what it holds: nothing else can be wrong, or can be mended.
-        return 0
+        return 0  # A dict has no index apart from what it holds: nothing else can be wrong.
 
     async def sweep(self, *, now_ms: Millis, limit: int) -> int:
         expired = [

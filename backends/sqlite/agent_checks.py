@@ -3,10 +3,10 @@
 from typing import Any
 
 from codesynapse.backends.sqlite.agent_access import Held
-from codesynapse.backends.sqlite.agent_rows import token, tokens
+from codesynapse.backends.sqlite.agent_rows import attached_of, token, tokens
 from codesynapse.backends.sqlite.connection import Connection
 from codesynapse.contracts.agent_work import StoreCheck
-from codesynapse.contracts.agents import KEYS_KEPT_MS, content_key
+from codesynapse.contracts.agents import KEYS_KEPT_MS, content_key, source_id
 from codesynapse.contracts.identity import Millis
 
 _MEMORY_TERMS = "SELECT place, terms FROM agent_memories WHERE tenant_id = ? AND agent = ?"
@@ -20,6 +20,25 @@ _FORGET_EPISODE = "INSERT INTO agent_episode_index (agent_episode_index, rowid, 
 _COUNTED = """
 SELECT memories, episodes, terms, keys FROM agents WHERE tenant_id = ? AND id = ?
 """
+_TENANT_COUNTED = "SELECT agents, tasks FROM agent_tenants WHERE tenant_id = ?"
+_TENANT_COUNTS = """
+SELECT (SELECT count(*) FROM agents WHERE tenant_id = ?1), (SELECT count(*) FROM agent_tasks WHERE tenant_id = ?1)
+"""
+_SET_TENANT_COUNTS = "UPDATE agent_tenants SET agents = ?, tasks = ? WHERE tenant_id = ?"
+# Terms stand with one blank between.
+_TERMS_IN = "CASE terms WHEN '' THEN 0 ELSE length(terms) - length(replace(terms, ' ', '')) + 1 END"
+_MISCOUNTED = f"""
+SELECT (SELECT count(*) FROM agent_memories WHERE tenant_id = ?1 AND agent = ?2 AND term_count <> {_TERMS_IN})
+    + (SELECT count(*) FROM agent_episodes WHERE tenant_id = ?1 AND agent = ?2 AND term_count <> {_TERMS_IN})
+"""
+_RECOUNT_MEMORIES = f"""
+UPDATE agent_memories SET term_count = {_TERMS_IN} WHERE tenant_id = ? AND agent = ? AND term_count <> {_TERMS_IN}
+"""
+_RECOUNT_EPISODES = f"""
+UPDATE agent_episodes SET term_count = {_TERMS_IN} WHERE tenant_id = ? AND agent = ? AND term_count <> {_TERMS_IN}
+"""
+_ATTACHED = "SELECT place, source, metadata FROM agent_memories WHERE tenant_id = ? AND agent = ?"
+_SET_ATTACHED = "UPDATE agent_memories SET source = ?, metadata = ?, source_id = ? WHERE tenant_id = ? AND place = ?"
 _COUNTS = """
 SELECT (SELECT count(*) FROM agent_memories WHERE tenant_id = ?1 AND agent = ?2),
     (SELECT count(*) FROM agent_episodes WHERE tenant_id = ?1 AND agent = ?2),
@@ -49,9 +68,11 @@ def check(connection: Connection, held: Held, kind: StoreCheck, now_ms: Millis) 
         case StoreCheck.INDEX_ORPHANS:
             return sum(len(each) for each in _orphans(connection, held))
         case StoreCheck.COUNTS_WRONG:
-            return int(connection.execute(_COUNTED, place).fetchone() != connection.execute(_COUNTS, place).fetchone())
+            return _miscounted(connection, held)
         case StoreCheck.KEYS_WRONG:
             return len(_wrong_keys(connection, held))
+        case StoreCheck.DETAILS_UNREADABLE:
+            return len(_unreadable(connection, held))
         case StoreCheck.OWNERLESS:
             return int(not connection.execute(_OWNED, place).fetchone()[0])
         case StoreCheck.KEYS_EXPIRED:
@@ -71,12 +92,12 @@ def mend(connection: Connection, held: Held, kind: StoreCheck, now_ms: Millis) -
         case StoreCheck.INDEX_ORPHANS:
             return _drop_orphans(connection, held)
         case StoreCheck.COUNTS_WRONG:
-            wrong = check(connection, held, kind, now_ms)
-            connection.execute(_SET_COUNTS, (*connection.execute(_COUNTS, place).fetchone(), *place))
-            return wrong
+            return _recount(connection, held)
         case StoreCheck.KEYS_WRONG:
             wrong_keys = _wrong_keys(connection, held)
             return sum(connection.execute(_SET_KEY, (key, held.tenant_id, each)).rowcount for each, key in wrong_keys)
+        case StoreCheck.DETAILS_UNREADABLE:
+            return sum(connection.execute(_SET_ATTACHED, row).rowcount for row in _unreadable(connection, held))
         case StoreCheck.OWNERLESS:
             return 0
         case StoreCheck.KEYS_EXPIRED:
@@ -161,3 +182,36 @@ def _wrong_keys(connection: Connection, held: Held) -> list[tuple[int, str]]:
     """The memories whose key is not their content's, and the right one."""
     rows = connection.execute(_CONTENTS, (held.tenant_id, held.number))
     return [(place, content_key(content)) for place, key, content in rows if key != content_key(content)]
+
+
+def _miscounted(connection: Connection, held: Held) -> int:
+    """How many figures are not those of the records: of records, of the agent, of its tenant."""
+    place, tenant = (held.tenant_id, held.number), (held.tenant_id,)
+    records = int(connection.execute(_MISCOUNTED, place).fetchone()[0])
+    agent = connection.execute(_COUNTED, place).fetchone() != connection.execute(_COUNTS, place).fetchone()
+    sums = (
+        connection.execute(_TENANT_COUNTED, tenant).fetchone() != connection.execute(_TENANT_COUNTS, tenant).fetchone()
+    )
+    return records + int(agent) + int(sums)
+
+
+def _recount(connection: Connection, held: Held) -> int:
+    """Count anew; how many figures were wrong. Records come first, since their agent's sum follows from them."""
+    place, tenant = (held.tenant_id, held.number), (held.tenant_id,)
+    wrong = _miscounted(connection, held)
+    connection.execute(_RECOUNT_MEMORIES, place)
+    connection.execute(_RECOUNT_EPISODES, place)
+    connection.execute(_SET_COUNTS, (*connection.execute(_COUNTS, place).fetchone(), *place))
+    connection.execute(_SET_TENANT_COUNTS, (*connection.execute(_TENANT_COUNTS, tenant).fetchone(), *tenant))
+    return wrong
+
+
+def _unreadable(connection: Connection, held: Held) -> list[tuple[str, str, str, str, int]]:
+    """The memories whose source or metadata means nothing: (source, metadata, source_id, tenant_id, place), mended."""
+    found = []
+    for place, *texts in connection.execute(_ATTACHED, (held.tenant_id, held.number)):
+        read = [attached_of(each) for each in texts]
+        if None in read:
+            source, metadata = (text if known is not None else "{}" for text, known in zip(texts, read, strict=True))
+            found.append((source, metadata, source_id(read[0] or {}), held.tenant_id, place))
+    return found

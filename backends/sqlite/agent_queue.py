@@ -23,6 +23,12 @@ SELECT tenant_id, task_id, subject_id, agent_id, kind, payload, enqueued_at_ms, 
 _DUE = f"{_TASK} WHERE due_at_ms <= ? ORDER BY due_at_ms, enqueued_at_ms, tenant_id, task_id LIMIT ?"
 _HELD = f"{_TASK} WHERE tenant_id = ? AND task_id = ?"
 _REMOVE = "DELETE FROM agent_tasks WHERE tenant_id = ? AND task_id = ?"
+# A key that answers "queued" for what will never be written would keep its caller from sending it again.
+_FREE_KEY = """
+DELETE FROM agent_keys
+WHERE tenant_id = ?1 AND agent IN (SELECT id FROM agents WHERE tenant_id = ?1 AND agent_id = ?2)
+    AND CASE WHEN json_valid(answer) THEN json_extract(answer, '$.task_id') END = ?3
+"""
 _RETRY = "UPDATE agent_tasks SET tries = tries + 1, due_at_ms = ? WHERE tenant_id = ? AND task_id = ?"
 _GIVEN_UP = "UPDATE agents SET discarded = discarded + 1 WHERE tenant_id = ? AND agent_id = ?"
 _ALIVE = """
@@ -54,6 +60,14 @@ def remove(connection: Connection, task: Task) -> bool:
     return bool(connection.execute(_REMOVE, (task.scope.tenant_id, task.task_id)).rowcount)
 
 
+def discard(connection: Connection, task: Task) -> bool:
+    """Remove a task that shall not be done, and the key that answers for it; whether the task was there."""
+    there = remove(connection, task)
+    if there:
+        connection.execute(_FREE_KEY, (task.scope.tenant_id, task.scope.agent_id, task.task_id))
+    return there
+
+
 def failed(connection: Connection, task: Task, retry_at_ms: Millis) -> bool:
     """Whether a task that failed is tried again."""
     row = connection.execute(_HELD, (task.scope.tenant_id, task.task_id)).fetchone()
@@ -63,7 +77,7 @@ def failed(connection: Connection, task: Task, retry_at_ms: Millis) -> bool:
     if after_failure(held):
         connection.execute(_RETRY, (retry_at_ms, held.scope.tenant_id, held.task_id))
         return True
-    remove(connection, held)
+    discard(connection, held)
     connection.execute(_GIVEN_UP, (held.scope.tenant_id, held.scope.agent_id))
     return False
 

@@ -21,6 +21,14 @@ from codesynapse.contracts.agents import (
 _attached = msgspec.json.Decoder(dict[str, Any])
 
 
+def attached_of(text: str) -> dict[str, Any] | None:
+    """A source or metadata; None for what is none."""
+    try:
+        return _attached.decode(text)
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):
+        return None
+
+
 def tokens(salt: bytes, terms: Iterable[str]) -> str:
     """What an index is given for terms: 16 hex digits each, one blank between; each different term once."""
     return " ".join(token(salt, term) for term in dict.fromkeys(terms))
@@ -53,7 +61,11 @@ def memory_row(memory: Memory) -> tuple[Any, ...]:
 @decoding
 def memory_of_row(row: Sequence[Any]) -> Memory:
     """The memory of a row (agent_id, id, project_id, channel, created_at_ms, locked, revision, recalled,
-    recalled_at_ms, message_id, terms, timestamp, source, metadata, content)."""
+    recalled_at_ms, message_id, terms, timestamp, source, metadata, content).
+
+    What was remembered outlives what was attached to it: a source or metadata that cannot be read is served as empty,
+    and found by StoreCheck.DETAILS_UNREADABLE.
+    """
     agent_id, number, project_id, channel, created_at_ms, locked, revision, *rest = row
     recalled, recalled_at_ms, message_id, terms, timestamp, source, metadata, content = rest
     return Memory(
@@ -62,9 +74,9 @@ def memory_of_row(row: Sequence[Any]) -> Memory:
         bucket=Bucket(project_id=project_id, channel=channel),
         content=content,
         message_id=message_id,
-        source=_attached.decode(source),
+        source=attached_of(source) or {},
         timestamp=timestamp,
-        metadata=_attached.decode(metadata),
+        metadata=attached_of(metadata) or {},
         locked=bool(locked),
         created_at_ms=created_at_ms,
         revision=revision,

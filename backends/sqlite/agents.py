@@ -55,7 +55,7 @@ from codesynapse.contracts.agents import (
     require_content,
     require_profile,
 )
-from codesynapse.contracts.errors import CodeSynapseError, RevisionConflict
+from codesynapse.contracts.errors import CodeSynapseError, RevisionConflict, StoreFault
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.quotas import Quotas
 
@@ -74,6 +74,11 @@ DELETE FROM agent_keys WHERE (agent, key) IN (
 )
 """
 _tuning = decoding(msgspec.json.Decoder(Tuning).decode)
+
+
+UNREADABLE = Tuning(precision="unreadable")
+"""What stands for a tuning that means nothing. No precision has this name: recall takes the default, a check of the
+health finds it, and who sets another replaces it."""
 
 
 class DryRun(CodeSynapseError):
@@ -291,7 +296,7 @@ class SqliteAgents:
         return await self._database.write(work)
 
     async def discard(self, task: Task) -> bool:
-        return await self._database.write(lambda each: agent_queue.remove(each, task))
+        return await self._database.write(lambda each: agent_queue.discard(each, task))
 
     async def failed(self, task: Task, *, retry_at_ms: Millis) -> bool:
         return await self._database.write(lambda each: agent_queue.failed(each, task, retry_at_ms))
@@ -345,4 +350,9 @@ def _taking(connection: Connection, scope: AgentScope, now_ms: Millis) -> agent_
 
 def _read_tuning(connection: Connection, held: agent_access.Held) -> Tuning:
     (text,) = connection.execute(_TUNING, (held.tenant_id, held.number)).fetchone()
-    return Tuning() if text is None else _tuning(text)
+    if text is None:
+        return Tuning()
+    try:
+        return _tuning(text)
+    except StoreFault:
+        return UNREADABLE

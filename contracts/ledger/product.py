@@ -1789,6 +1789,22 @@ ROWS: tuple[Requirement, ...] = (
         ),
     ),
     Requirement(
+        id="agents:resource",
+        promise=(
+            "An agent that may be read is a resource with a size bound, listed, completed by name, and told when it "
+            "changes; any other is as one that does not exist."
+        ),
+        source="product.md, Memory, in three scopes",
+        tests=(
+            "tests/server/features/test_agents.py::test_the_resource_holds_the_profile_and_the_records_newest_first",
+            "tests/server/features/test_agents.py::test_it_is_bounded_in_records_and_in_bytes_and_says_so",
+            "tests/server/features/test_agents.py::test_without_a_grant_an_agent_is_as_one_that_does_not_exist",
+            "tests/server/features/test_agents.py::test_agents_with_a_grant_are_listed_and_completed_and_no_others",
+            "tests/server/features/test_agents.py::test_a_subscriber_hears_of_a_change_and_of_none_of_another_agent",
+            "tests/integration/test_features.py::test_an_agent_is_listed_read_completed_and_told_to_its_subscriber",
+        ),
+    ),
+    Requirement(
         id="agents:audited",
         promise="An agent's beginning, grants, their withdrawal, a purge and a move are audited, with who and whose.",
         source="product.md, Memory, in three scopes",

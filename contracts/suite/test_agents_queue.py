@@ -201,6 +201,25 @@ class TestOnce(OnAgents):
         assert await enqueue(keeper, once=once) == await enqueue(keeper, once=once)
         assert len(await due(keeper)) == 1
 
+    @pytest.mark.parametrize("ending", ["discarded", "given up", "done"])
+    async def test_the_key_of_a_task_that_will_never_be_done_is_free_again(self, keeper: Keeper, ending: str) -> None:
+        other, once = Once(key="l", digest="d"), Once(key="k", digest="d")
+        await keeper.archive("kept", once=other)
+        first = await enqueue(keeper, once=once)
+        (task,) = await due(keeper)
+        match ending:
+            case "discarded":
+                await keeper.agents.discard(task)
+            case "given up":
+                while await keeper.agents.failed(task, retry_at_ms=NOW):
+                    assert (await enqueue(keeper, once=once)) == first
+            case _:
+                await keeper.agents.claim(task, episode("tea was had"), now_ms=NOW)
+        again = await enqueue(keeper, once=once)
+        assert (again == first) == (ending == "done")
+        assert len(await due(keeper)) == (ending != "done")
+        assert (await keeper.archive("kept", once=other)).replayed
+
     async def test_keys_are_bounded(self, keeper: Keeper) -> None:
         await keeper.agents.set_quotas(keeper.scope.tenant_id, Quotas(agent_keys_max=1))
         await keeper.archive("one", once=Once(key="k", digest="d"))

@@ -62,7 +62,7 @@ HEALTH: Final[Mapping[str, Check]] = {
     ),
     "counts_wrong": Check(
         severity="critical",
-        means="Figures that are not those of the records.",
+        means="Figures that are not those of the records, of the agent or of its organisation.",
         repair=Repair.STORE,
         store=StoreCheck.COUNTS_WRONG,
     ),
@@ -71,6 +71,12 @@ HEALTH: Final[Mapping[str, Check]] = {
         means="Memories whose key of duplicates is not that of their content.",
         repair=Repair.STORE,
         store=StoreCheck.KEYS_WRONG,
+    ),
+    "details_unreadable": Check(
+        severity="critical",
+        means="Memories whose source or metadata cannot be read; they are served without.",
+        repair=Repair.STORE,
+        store=StoreCheck.DETAILS_UNREADABLE,
     ),
     "ownerless": Check(
         severity="warn",
@@ -131,7 +137,9 @@ HEALTH: Final[Mapping[str, Check]] = {
         why="Nobody but who archived it knows when it was.",
     ),
     "profile_missing": Check(severity="info", means="Many memories and no profile.", why="update_profile writes one."),
-    "tuning_invalid": Check(severity="warn", means="A recall precision that does not exist.", repair=Repair.TUNING),
+    "tuning_invalid": Check(
+        severity="warn", means="A recall precision that does not exist, or cannot be read.", repair=Repair.TUNING
+    ),
     "calibration_old": Check(
         severity="info",
         means="The threshold was calibrated when there was less than half as much.",
@@ -176,6 +184,7 @@ HealthCheck = Literal[
     "index_orphans",
     "counts_wrong",
     "keys_wrong",
+    "details_unreadable",
     "ownerless",
     "keys_expired",
     "tasks_lost",

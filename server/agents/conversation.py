@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from codesynapse.server.agents.views import Hit
+from codesynapse.contracts.agents import AXIS_MAX, TIMESTAMP_MAX
+from codesynapse.server.agents.views import PREVIEW_CHARS, Hit
 from codesynapse.server.clock import from_rfc3339
 
 _MERGED = {"user": "User", "assistant": "Agent"}
@@ -69,10 +70,19 @@ class Conversation:
 
 
 def _line(line: Mapping[str, str]) -> Hit:
+    """A line among the messages. Its caller has all of it: it is shown as far as a memory's preview goes."""
     source: dict[str, str] = {"type": "Agent", "id": "self"}
     if line["role"] == "user":
-        source = {"type": "User", "id": line["user_id"] or line["name"], "name": line["name"]}
-    return Hit(content=line["content"], source=source, timestamp=line["timestamp"], context_type="conversation")
+        name = line["name"][:AXIS_MAX]
+        source = {"type": "User", "id": line["user_id"][:AXIS_MAX] or name, "name": name}
+    timestamp, text = line["timestamp"], line["content"]
+    hit = Hit(
+        content=text[:PREVIEW_CHARS],
+        source=source,
+        timestamp=timestamp if len(timestamp) <= TIMESTAMP_MAX else "",
+        context_type="conversation",
+    )
+    return structs.replace(hit, content_truncated=True, content_len=len(text)) if len(text) > PREVIEW_CHARS else hit
 
 
 def _wrong(entry: Mapping[str, Any]) -> list[str]:

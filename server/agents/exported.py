@@ -167,6 +167,18 @@ def _line_of(record: Memory | Episode | Profile) -> Line:
             return ProfileLine(text=record.text)
 
 
+def is_portable(record: Memory | Episode, terms: Terms) -> bool:
+    """Whether an import would take the record as an export writes it."""
+    raw = _encode(_line_of(record)) + b"\n"
+    if len(raw) >= LINE_MAX:
+        return False
+    try:
+        _record_of(_next(raw, 1), terms, 1)
+    except ImportRefused:
+        return False
+    return True
+
+
 def header_of(raw: bytes) -> Header:
     """The first line. Raises ImportRefused for a file that is none of these."""
     line = _read(raw)

@@ -2,18 +2,17 @@
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from codesynapse.contracts.agents import Bucket, Episode, Memory, NewEpisode, NewMemory, content_key
+from codesynapse.contracts.agents import Bucket, Episode, Memory, content_key
 from codesynapse.contracts.errors import Invalid
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.quotas import DAY_MS
 from codesynapse.server.agents.channels import meant_axis
 from codesynapse.server.agents.checks import Found
-from codesynapse.server.agents.exported import Terms
-from codesynapse.server.agents.wording import ahead_ms, cleaned
+from codesynapse.server.agents.exported import Terms, is_portable
+from codesynapse.server.agents.wording import ahead_ms, cleaned, is_blank
 from codesynapse.server.clock import from_rfc3339
 
 REFS_MAX = 5
@@ -23,8 +22,12 @@ FORGOTTEN_MS = 180 * DAY_MS
 
 Recorded = Memory | Episode
 
-# Directions, joiners, tags and variation: text that a model reads and a person does not see. Emoji need two of them.
-_hidden = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]").search
+# What a model reads and a person does not see: controls but for tab and line ends, directions, fillers, tags, selectors
+# of variants. Joiners and the selectors of the basic plane stay out: emoji and many scripts need them.
+_hidden = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+).search
 _secrets = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bcsk_[A-Za-z0-9_-]{20,}|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36,}"
     r"|\bsk-[A-Za-z0-9_-]{32,}|\bxox[abprs]-[A-Za-z0-9-]{20,}"
@@ -102,11 +105,7 @@ class Inspector:
 
 
 def _blank(memory: Memory, _: Terms, __: Millis) -> bool:
-    return not any(_visible(each) for each in memory.content)
-
-
-def _visible(character: str) -> bool:
-    return unicodedata.category(character)[0] not in "CZ"
+    return is_blank(memory.content)
 
 
 def _wordless(memory: Memory, terms: Terms, _: Millis) -> bool:
@@ -171,14 +170,8 @@ def _never_recalled(memory: Memory, _: Terms, now_ms: Millis) -> bool:
     return not memory.recalled and now_ms - memory.created_at_ms > FORGOTTEN_MS
 
 
-def _unportable(record: Recorded, _: Terms, __: Millis) -> bool:
-    kind = NewMemory if isinstance(record, Memory) else NewEpisode
-    try:
-        kind(**{name: getattr(record, name) for name in kind.__struct_fields__})
-        Bucket(project_id=record.bucket.project_id, channel=record.bucket.channel)
-    except Invalid:
-        return True
-    return False
+def _unportable(record: Recorded, terms: Terms, _: Millis) -> bool:
+    return not is_portable(record, terms)
 
 
 MEMORY_CHECKS: Mapping[str, Callable[[Memory, Terms, Millis], bool]] = {

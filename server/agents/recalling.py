@@ -11,14 +11,12 @@ from codesynapse.contracts.agents import AgentScope, Episode, Kind, Memory, Reac
 from codesynapse.contracts.errors import Unavailable
 from codesynapse.contracts.identity import Execution
 from codesynapse.server.agents.scoping import Embed, scope_of
-from codesynapse.server.agents.views import Hit, MatchReason, content_of, time_of
+from codesynapse.server.agents.views import PREVIEW_CHARS, Hit, MatchReason, content_of, time_of
 from codesynapse.server.agents.wording import Exclusion
 from codesynapse.server.clock import Clock
 from codesynapse.server.memory.ranking import query_terms
 from codesynapse.server.telemetry import fault
 
-PREVIEW_CHARS = 500
-"""How much of a content a recall shows; all of it with full_content, or by get_contents."""
 CHARS_DEFAULT = 1_100
 """What an answer spends on its hits: with the short notice beside them it stays under 1,500 characters."""
 FULL_CHARS_MAX = 200_000

@@ -8,6 +8,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from codesynapse.contracts.agents import MESSAGE_ID_MAX, TIMESTAMP_MAX, Episode, Memory
 from codesynapse.server.clock import rfc3339
 
+PREVIEW_CHARS = 500
+"""How much of a content a recall shows; all of it with full_content, or by get_contents."""
+
 Content = Annotated[str, Meta(min_length=1, description="What to remember; cut after 16,000 characters.")]
 MessageId = Annotated[str, Meta(max_length=MESSAGE_ID_MAX, description="Your own id of it; stored once.")]
 Source = Annotated[dict[str, Any] | None, Meta(description="Who said it: {type: User|Agent|System, id, name}.")]
@@ -116,13 +119,14 @@ class Hit(Struct, kw_only=True):
 
 
 class Item(Struct, kw_only=True):
-    """A record in full. resolved: of episodes. id: the caller's own."""
+    """A record in full. resolved: of episodes. id: the caller's own. metadata: where there is any."""
 
     ref: str
     content: str
     source: Mapping[str, Any]
     timestamp: str
     id: str | UnsetType = UNSET
+    metadata: Mapping[str, Any] | UnsetType = UNSET
     resolved: bool | UnsetType = UNSET
 
 
@@ -198,7 +202,7 @@ def item_of(record: Memory | Episode) -> Item:
     """A record in full."""
     item = Item(ref=record.ref, content=content_of(record), source={}, timestamp=time_of(record))
     if isinstance(record, Memory):
-        item.source, item.id = record.source, record.message_id or UNSET
+        item.source, item.id, item.metadata = record.source, record.message_id or UNSET, record.metadata or UNSET
     else:
         item.resolved = record.resolved
     return item

@@ -1,6 +1,7 @@
 """What becomes of a text on its way into agent memory, and how it is compared: pure."""
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 from codesynapse.contracts.agents import CONTENT_MAX, TERM_MAX, TERMS_MAX
@@ -13,6 +14,7 @@ AHEAD_ALLOWED_MS = 300_000
 EXCLUDED_PREFIX_MIN = 32
 """From how many characters on a text excludes what it begins, and what begins it; shorter ones only their like."""
 
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
 _annotations = re.compile(r"\[Memory from [^\[\]\n]{0,200}\]")
 _TYPES = {
     **dict.fromkeys(("user", "human"), "User"),
@@ -27,6 +29,11 @@ def terms_of(*texts: str) -> tuple[str, ...]:
     return tuple(found[:TERMS_MAX])
 
 
+def is_blank(text: str) -> bool:
+    """Whether nobody would see any of it: blanks, controls and characters without a form alone."""
+    return all(unicodedata.category(each) in _UNSEEN for each in text)
+
+
 def cleaned(text: str, *, field: str, maximum: int = CONTENT_MAX) -> tuple[str, bool]:
     """A text without the marks that recalled memories wear, cut to `maximum` characters, and whether it was cut.
 
@@ -35,7 +42,7 @@ def cleaned(text: str, *, field: str, maximum: int = CONTENT_MAX) -> tuple[str, 
     kept = text
     if "[Memory from " in text:
         kept = _annotations.sub("", text).strip()
-    if not kept.strip():
+    if is_blank(kept):
         raise Invalid(field=field, limit="not blank")
     return kept[:maximum], len(kept) > maximum
 

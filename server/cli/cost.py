@@ -8,6 +8,7 @@ from msgspec import structs
 
 from codesynapse.server.cli.stores import command, settings_of
 from codesynapse.server.services import compose, open_ports
+from codesynapse.server.settings import SettingsError
 from codesynapse.server.tools.cost import (
     CHARACTERS_A_TOKEN,
     KEY,
@@ -57,6 +58,8 @@ def figures(tools: list[dict[str, Any]], parameter: str | None, *, each: bool) -
         }
     if parameter is not None:
         price = price_of(tools, parameter)
+        if not price.tools:
+            raise SettingsError("--parameter: no tool that is shown has a parameter of this name.")
         said["parameter"] = {**structs.asdict(price), "percent": round(100 * price.share, 1)}
     if parameter == KEY:
         said["arms"] = [structs.asdict(arm) for arm in arms_of(tools)]

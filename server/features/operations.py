@@ -7,7 +7,13 @@ import msgspec
 from msgspec import Raw, Struct
 
 from codesynapse.contracts.deadlines import within
-from codesynapse.contracts.errors import CodeSynapseError, ExecutionMissing, NotFound, RepositoryForbidden
+from codesynapse.contracts.errors import (
+    AgentForbidden,
+    CodeSynapseError,
+    ExecutionMissing,
+    NotFound,
+    RepositoryForbidden,
+)
 from codesynapse.contracts.identity import Execution, require
 from codesynapse.server.clock import Clock
 from codesynapse.server.features.registry import Features, PromptResult, Resource, ResourceTemplate
@@ -126,7 +132,7 @@ class Operations:
             if resource.watch is None:
                 return ("resource", uri)
             return await resource.watch(execution, uri, variables)
-        except (NotFound, RepositoryForbidden):
+        except (NotFound, RepositoryForbidden, AgentForbidden):
             raise _missing(uri) from None
         except CodeSynapseError as error:
             unanswered("method_unanswered", error)
@@ -172,8 +178,8 @@ class Operations:
         resource, variables = self._found(uri)
         try:
             return {"contents": list(await resource.read(execution, uri, variables, context))}
-        except (NotFound, RepositoryForbidden):
-            # A repository without a grant answers as one that does not exist.
+        except (NotFound, RepositoryForbidden, AgentForbidden):
+            # What is there without a grant answers as what does not exist.
             raise _missing(uri) from None
 
     def _found(self, uri: str) -> tuple[Resource | ResourceTemplate, dict[str, str]]:

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 
+from codesynapse.contracts.agent_port import AgentMemory
+from codesynapse.contracts.agents import AgentScope
 from codesynapse.contracts.memory import Scope
 from codesynapse.contracts.repository import RepositoryScope
+from codesynapse.server.clock import Clock
+from codesynapse.server.features.agents import AgentResources, register_agent_resources
 from codesynapse.server.features.completion import Completion
 from codesynapse.server.features.prompts import MemoryPrompts, register_memory_prompts
 from codesynapse.server.features.registry import Features
 from codesynapse.server.features.resources import MemoryResources, register_memory_resources
-from codesynapse.server.features.updates import Updates, repository_key, session_key
+from codesynapse.server.features.updates import Updates, agent_key, repository_key, session_key
 from codesynapse.server.memory.engine import SessionEngine
 from codesynapse.server.memory.recall import Recall
 from codesynapse.server.memory.repository import RepositoryEngine
@@ -30,12 +34,15 @@ def register_product(
     engine: SessionEngine,
     repository: RepositoryEngine,
     recall: Recall,
-    *,
+    agents: AgentMemory | None,
+    clock: Clock,
     size_max: int,
 ) -> None:
-    """Register them. size_max: the most bytes of one resource."""
+    """Register them. agents: None where no store keeps agent memory. size_max: the most bytes of one resource."""
     completion = Completion(sessions, repository)
     register_memory_resources(features, MemoryResources(sessions, recall, repository, size_max), completion)
+    if agents is not None:
+        register_agent_resources(features, AgentResources(agents, clock, size_max))
     register_memory_prompts(features, MemoryPrompts(sessions, engine, repository, recall), completion)
 
 
@@ -47,3 +54,8 @@ def session_changes(updates: Updates) -> Callable[[Scope], None]:
 def repository_changes(updates: Updates) -> Callable[[RepositoryScope], None]:
     """What an engine of repository memory calls after each commit."""
     return lambda scope: updates.publish(repository_key(scope.tenant_id, scope.repository))
+
+
+def agent_changes(updates: Updates) -> Callable[[AgentScope], None]:
+    """What a store of agents calls after each change (`agents.hearing`)."""
+    return lambda scope: updates.publish(agent_key(scope.tenant_id, scope.agent_id))

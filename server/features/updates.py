@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from codesynapse.server.telemetry import fault
 
 Key = tuple[str, ...]
-"""What changed: ("repository", tenant, repository), ("session", tenant, session, namespace) or ("resource", URI)."""
+"""What changed: ("repository", tenant, repository), ("session", tenant, session, namespace), ("agent", tenant, agent)
+or ("resource", URI)."""
 DELAY_S = 0.1
 """What changes within this time is told once."""
 
@@ -21,6 +22,11 @@ def repository_key(tenant_id: str, repository: str) -> Key:
 def session_key(tenant_id: str, session_id: str, ns: str) -> Key:
     """One namespace of a session's memory."""
     return ("session", tenant_id, session_id, ns)
+
+
+def agent_key(tenant_id: str, agent_id: str) -> Key:
+    """What an agent remembers."""
+    return ("agent", tenant_id, agent_id)
 
 
 class Updates:

@@ -26,7 +26,8 @@ class Cause(Enum):
 
 
 class Health(Struct, frozen=True, kw_only=True):
-    """The state. failures: in a row. episode: grows with each outage and each recovery, which re-arms the notices."""
+    """The state. failures: in a row. episode: grows with each outage, each other cause of it
+    and each recovery, which re-arms the notices."""
 
     condition: Condition
     cause: Cause | None = None
@@ -60,5 +61,6 @@ def failed(health: Health, cause: Cause) -> Health:
     failures = health.failures + 1
     if failures < FAILURES_A_FAULT:
         return structs.replace(health, failures=failures)
-    fresh = health.condition is not Condition.FAULT
+    # Another cause has another remedy, of which nobody was told.
+    fresh = health.condition is not Condition.FAULT or health.cause is not cause
     return Health(condition=Condition.FAULT, cause=cause, failures=failures, episode=health.episode + fresh)

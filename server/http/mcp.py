@@ -312,7 +312,7 @@ class McpEndpoint:
         """The toolsets that a request may see; None for all. Raises HeaderInvalid."""
         field, asked = TOOLSETS_HEADER, request.headers.get(TOOLSETS_HEADER)
         if not asked:
-            field, asked = "?toolsets", request.query.get("toolsets")
+            field, asked = "?toolsets", ",".join(request.query.getall("toolsets", ()))
         if not asked:
             return self._toolsets
         try:

@@ -13,7 +13,7 @@ from codesynapse.server.hints.texts import SessionKey
 AgentId = Annotated[str, Meta(min_length=1, max_length=128, description="Whose memory.")]
 AnyAgent = Annotated[str, Meta(min_length=1, max_length=128, description="Default: every agent of yours.")]
 Target = Annotated[str, Meta(max_length=128, description="Agent to import into; empty: the one in the file.")]
-MemoryId = Annotated[int, Meta(ge=1, le=(1 << 53) - 1)]
+MemoryId = Annotated[int, Meta(ge=1, le=(1 << 53) - 1, description="The number in its ref.")]
 DryRun = Annotated[bool, Meta(description="Only say what would happen.")]
 Fix = Annotated[bool, Meta(description="Repair what can be; the hints say what cannot and why.")]
 
@@ -47,7 +47,9 @@ class CalibrateArguments(Struct, forbid_unknown_fields=True, kw_only=True):
         SAMPLE_DEFAULT
     )
     z_factor: Annotated[float, Meta(description="Of zscore: deviations above the mean, within 10.")] = Z_DEFAULT
-    method: Literal["separation", "percentile", "zscore"] = "separation"
+    method: Annotated[
+        Literal["separation", "percentile", "zscore"], Meta(description="How the threshold is chosen.")
+    ] = "separation"
     percentile: Annotated[float, Meta(gt=0, le=100, description="Of percentile; above 1 in percent.")] = (
         PERCENTILE_DEFAULT
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
-from codesynapse.contracts.agents import AXIS_MAX, Reach
+from codesynapse.contracts.agents import AXIS_MAX, CONTENT_MAX, Reach
 from codesynapse.contracts.identity import Execution
 from codesynapse.server.agents.conversation import Conversation, FieldIssues, FilterOnly
 from codesynapse.server.agents.reading import Reading
@@ -51,7 +51,8 @@ class RecallArguments(Struct, forbid_unknown_fields=True, kw_only=True):
     deep: Deep = False
     channel: Channel | None = None
     exclude_contents: Annotated[
-        list[str], Meta(max_length=EXCLUDED_MAX, description="Texts that you have already.")
+        list[Annotated[str, Meta(max_length=CONTENT_MAX)]],
+        Meta(max_length=EXCLUDED_MAX, description="Texts that you have already."),
     ] = []
     project_id: Project | None = None
     source_id: SourceId = ""
@@ -95,7 +96,7 @@ class MemoriesArguments(Struct, forbid_unknown_fields=True, kw_only=True):
     """Arguments of `list_memories`."""
 
     agent_id: AnyAgent | None = None
-    limit: Annotated[int, Meta(ge=1, le=500)] = 100
+    limit: Annotated[int, Meta(ge=1, le=500, description="Most records.")] = 100
     project_id: Project | None = None
 
 
@@ -103,7 +104,7 @@ class EpisodesArguments(Struct, forbid_unknown_fields=True, kw_only=True):
     """Arguments of `list_episodes`."""
 
     agent_id: AnyAgent | None = None
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+    limit: Annotated[int, Meta(ge=1, le=200, description="Most records.")] = 50
     project_id: Project | None = None
 
 
@@ -254,7 +255,10 @@ def listing_tools(tools: ReadingTools) -> list[Tool]:
         Tool(
             name="list_memories",
             title="List memories",
-            description="The newest memories with all that is kept of them. To find something, recall.",
+            description=(
+                "The newest memories with their axes and locks, as many as fit into 40,000 characters. To find "
+                "something, recall; for one in full, get_contents."
+            ),
             arguments=MemoriesArguments,
             answer=Memories,
             handler=tools.memories,
@@ -263,7 +267,7 @@ def listing_tools(tools: ReadingTools) -> list[Tool]:
         Tool(
             name="list_episodes",
             title="List episodes",
-            description="The newest episodes with their keywords and times.",
+            description="The newest episodes with their keywords and times, as many as fit into 40,000 characters.",
             arguments=EpisodesArguments,
             answer=Episodes,
             handler=tools.episodes,

@@ -52,7 +52,7 @@ AnyAgent = Annotated[str, Meta(min_length=1, max_length=128, description="Defaul
 Project = Annotated[str, Meta(max_length=AXIS_MAX, description="Project it belongs to; empty: shared by all.")]
 Channel = Annotated[str, Meta(max_length=AXIS_MAX, description="Channel it belongs to; empty: all.")]
 OnceKey = Annotated[str, Meta(min_length=1, max_length=KEY_MAX, description="Repeats within 24 h answer alike.")]
-RecordId = Annotated[int, Meta(ge=1, le=(1 << 53) - 1)]
+RecordId = Annotated[int, Meta(ge=1, le=(1 << 53) - 1, description="The number in its ref.")]
 
 
 class StoreArguments(Struct, forbid_unknown_fields=True, kw_only=True):

@@ -287,8 +287,8 @@ def _looking_tools(tools: SessionTools) -> list[Tool]:
             name="get_session_findings",
             title="What needs attention",
             description=(
-                "Problems and unfinished work in the memory that you may read, by kind, with counts. Look here when "
-                "recall seems wrong, or at the end of a long task. Lists nothing by who wrote it."
+                "Problems of the memory that you may read, by kind, with counts: its embedder and its health. Look "
+                "here when recall seems wrong, or at the end of a long task. Lists nothing by who wrote it."
             ),
             toolset=TOOLSET,
             arguments=FindingsArguments,

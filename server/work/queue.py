@@ -26,6 +26,10 @@ from codesynapse.server.telemetry import fault, log
 BATCH = 100
 ROUNDS_MAX = 1_000
 RETRY_MS = 30_000
+GRACE_MS = 10_000
+"""How long a due task is left to the process that queued it, which alone knows whose pause may drop it."""
+OWN_MAX = 4_096
+"""How many tasks a process knows to be its own; older ones wait like another's."""
 QUEUE_S = 1.0
 """How often a process looks for work."""
 
@@ -72,6 +76,7 @@ class QueuedWrites:
         self._kinds = kinds
         # Held from a task's row to its attribution: nobody here may find the one without the other.
         self._noting = asyncio.Lock()
+        self._own: dict[tuple[str, int], None] = {}
 
     async def put(self, scope: AgentScope, kind: str, payload: str, *, once: Once | None, bucket: Bucket) -> Kept:
         """Queue a write. bucket: of the caller, whose pause may drop it until it is done. Raises as the port does."""
@@ -79,6 +84,9 @@ class QueuedWrites:
             kept = await self._agents.enqueue(scope, kind, payload, once=once, now_ms=self._clock())
             if kept.task_id is not None and not kept.replayed:
                 self._hints.attribution.record(kept.task_id, bucket)
+                self._own[scope.tenant_id, kept.task_id] = None
+                if len(self._own) > OWN_MAX:
+                    del self._own[next(iter(self._own))]
         return kept
 
     async def run(self) -> int:
@@ -90,17 +98,24 @@ class QueuedWrites:
         for _ in range(ROUNDS_MAX):
             async with self._noting:
                 tasks = await self._agents.due(now_ms=self._clock(), limit=BATCH)
-            for task in tasks:
+            ours = [task for task in tasks if self._is_ours(task)]
+            for task in ours:
                 await self._work(task)
-            seen += len(tasks)
-            if len(tasks) < BATCH:
+            seen += len(ours)
+            if len(tasks) < BATCH or not ours:
                 break
         await self._reconcile()
         return seen
 
+    def _is_ours(self, task: Task) -> bool:
+        """Whether this process queued a task, or has left it long enough to the one that did."""
+        own = (task.scope.tenant_id, task.task_id) in self._own
+        return own or self._clock() >= task.due_at_ms + GRACE_MS
+
     async def _work(self, task: Task) -> None:
         if await self._over(task, self._clock()):
             self._hints.attribution.forget(task.scope.tenant_id, [task.task_id])
+            self._own.pop((task.scope.tenant_id, task.task_id), None)
 
     async def _over(self, task: Task, now_ms: Millis) -> bool:
         """Whether the task's row is gone now: dropped, done, or given up."""

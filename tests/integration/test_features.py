@@ -106,7 +106,7 @@ async def test_a_client_lists_reads_completes_and_prompts_from_what_it_remembere
 ) -> None:
     async with process(tmp_path) as server, client(server, await registered(server), User()) as session:
         assert [str(each.uri) for each in (await session.list_resources()).resources] == [CHAT, SHARED]
-        assert len((await session.list_resource_templates()).resource_templates) == 2
+        assert len((await session.list_resource_templates()).resource_templates) == 3
         await remember(session, ANA)
         await remember(session, ANA, scope="repository")
         assert [each["object"] for each in (await read(session, CHAT))["facts"]] == ["Graz"]
@@ -120,11 +120,31 @@ async def test_a_client_lists_reads_completes_and_prompts_from_what_it_remembere
         prompt = types.PromptReference(type="ref/prompt", name="answer_from_memory")
         completed = await session.complete(prompt, {"name": "repo", "value": "DEF"})
         assert completed.completion.values == ["default"]
-        (of_chat, of_shared) = (await session.list_resource_templates()).resource_templates
+        (of_chat, of_shared, _) = (await session.list_resource_templates()).resource_templates
         template = types.ResourceTemplateReference(type="ref/resource", uri=of_shared.uri_template)
         completed = await session.complete(template, {"name": "node", "value": "an"}, {"repository": "default"})
         assert completed.completion.values == ["Ana"]
         assert of_chat.uri_template == "codesynapse://session-memory/{repository}"
+
+
+@requirement("agents:resource")
+@pytest.mark.filterwarnings("ignore:resources/:mcp.MCPDeprecationWarning")
+@WAYS
+async def test_an_agent_is_listed_read_completed_and_told_to_its_subscriber(client: Client, tmp_path: Path) -> None:
+    user, uri = User(), "codesynapse://agent/bob"
+    async with process(tmp_path) as server, client(server, await registered(server), user) as session:
+        await session.call_tool("store", {"agent_id": "bob", "content": "Ana drinks tea."})
+        assert [str(each.uri) for each in (await session.list_resources()).resources] == [CHAT, SHARED, uri]
+        assert [each["content"] for each in (await read(session, uri))["records"]] == ["Ana drinks tea."]
+        template = types.ResourceTemplateReference(
+            type="ref/resource", uri="codesynapse://agent/{agent_id}{?project_id,channel}"
+        )
+        completed = await session.complete(template, {"name": "agent_id", "value": "B"})
+        assert completed.completion.values == ["bob"]
+        await session.subscribe_resource(uri)
+        async with asyncio.timeout(HANG_S):
+            await session.call_tool("store", {"agent_id": "bob", "content": "Ana eats cake."})
+            assert await user.updated.get() == uri
 
 
 @requirement("features:resources")

@@ -203,11 +203,12 @@ async def test_a_wrong_configuration_is_told_apart_from_a_dead_endpoint_and_no_s
             assert [each["text"] for each in said[1]["findings"]] == ["The embedder is configured wrongly."]
             assert "configured wrongly" in said[0]["advisory"]["reason"]
             assert "correct the embedder's settings" in said[0]["advisory"]["runbook"]
-            # Once it is dead as well, that is what is told; it stays one outage, and no key hears it anew.
+            # Once it is dead as well, that is what is told, and in full: what is to be done is something else now.
             await here.endpoint.die()
             advisory = (await here.http.recall(session_key="A"))["advisory"]
-            assert told(advisory) == SHORT
+            assert told(advisory) == FULL
             assert "does not answer" in advisory["reason"]
+            assert told((await here.http.recall(session_key="A"))["advisory"]) == SHORT
             await here.endpoint.start()
             here.endpoint.mode, here.endpoint.key = "answer", ""
             assert await here.http.told("A") is None

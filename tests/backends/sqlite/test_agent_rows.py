@@ -28,7 +28,7 @@ async def test_equal_terms_of_two_agents_are_two_terms_of_the_index(keeper: Keep
 
 
 async def test_a_row_that_means_nothing_is_a_fault_of_the_store(keeper: Keeper, another: Connect) -> None:
-    another().execute("UPDATE agent_memories SET source = '{' WHERE content = 'tea'")
+    another().execute("UPDATE agent_memories SET channel = char(7) WHERE content = 'tea'")
     with pytest.raises(StoreFault) as refusal:
         await keeper.memories()
     assert refusal.value.cause == "ROW_UNREADABLE"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec import UNSET
 
 from codesynapse.server.agents.conversation import Conversation
 from codesynapse.server.agents.views import Hit
@@ -28,6 +29,17 @@ def test_every_line_keeps_its_like_away_and_only_two_roles_are_merged():
     assert conversation.filter_only is not None
     assert conversation.filter_only.roles == ["", "tool"]
     assert Conversation([{"role": "user", "content": "b"}]).filter_only is None
+
+
+def test_a_line_is_shown_as_far_as_a_memory_is_previewed_and_keeps_all_of_its_like_away():
+    long = {"role": "user", "content": "x" * 3_000, "user_id": "u" * 999, "name": "n" * 999, "timestamp": "t" * 99}
+    conversation = Conversation([long])
+    (line,) = conversation.merged([])
+    assert (line.content, line.content_truncated, line.content_len) == ("x" * 500, True, 3_000)
+    assert (line.source, line.timestamp) == ({"type": "User", "id": "u" * 256, "name": "n" * 256}, "")
+    assert conversation.contents == ("x" * 3_000,)
+    (short,) = Conversation([{"role": "user", "content": "x" * 500}]).merged([])
+    assert (len(str(short.content)), short.content_len) == (500, UNSET)
 
 
 def test_fields_that_are_no_texts_are_read_as_absent_and_named():

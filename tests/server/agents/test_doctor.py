@@ -28,6 +28,8 @@ PLANTED = {
     "index_orphans": "DELETE FROM agent_memories WHERE content = 'green tea'",
     "counts_wrong": "UPDATE agents SET terms = terms + 5, memories = 0",
     "keys_wrong": "UPDATE agent_memories SET content_key = 'x' WHERE content = 'tea'",
+    "details_unreadable": "UPDATE agent_memories SET metadata = '[1]', source = 'junk'",
+    "tuning_invalid": "UPDATE agents SET tuning = 'junk'",
     "ownerless": "UPDATE agent_grants SET level = 'write'",
     "tasks_lost": "UPDATE agent_tasks SET agent_id = 'gone'",
     "keys_expired": f"UPDATE agent_keys SET made_at_ms = {NOW - DAY_MS}",

@@ -8,10 +8,12 @@ import pytest
 from msgspec import structs
 
 from codesynapse.contracts.agents import Bucket, Memory, memory_of
+from codesynapse.contracts.errors import ImportRefused
 from codesynapse.contracts.identity import Millis
 from codesynapse.contracts.suite.keepers import memory, terms_in
 from codesynapse.contracts.suite.worlds import NOW
 from codesynapse.server.agents.checks import DEEP, HEALTH
+from codesynapse.server.agents.exported import Writer, records_of
 from codesynapse.server.agents.inspecting import REFS_MAX, Inspector
 
 NAMES = [*HEALTH, *DEEP]
@@ -35,6 +37,7 @@ def found(*records: Memory, names: list[str] | None = None, now_ms: Millis = NOW
     [
         "tea",
         "Tee 🍵 für zwei 👩‍👩‍👧",
+        "tea ❤\ufe0f\n\tand milk\r\n",
         "ﷺ شاي",
         "see https://example.org/sk-short",
         "the key of C",
@@ -46,7 +49,13 @@ def test_ordinary_texts_have_no_fault(content: str) -> None:
     assert found(kept(content)).keys() <= {"short_content"}
 
 
-@pytest.mark.parametrize("hidden", ["\u200b", "\u202e", "\u2066", "\ufeff", "\U000e0041"])
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        *("\u200b", "\u202e", "\u2066", "\ufeff", "\U000e0041", "\U000e0101", "\u00ad", "\u061c", "\u3164", "\u206a"),
+        *("\x00", "\x07", "\x08", "\x1b[31m", "\x7f", "\x9b31m"),
+    ],
+)
 def test_characters_that_only_a_model_reads_are_found(hidden: str) -> None:
     assert "hidden_characters" in found(kept(f"te{hidden}a"))
 
@@ -98,3 +107,27 @@ def test_examples_are_few_and_the_count_is_whole() -> None:
     inspector.look([kept("x", number) for number in range(1, 21)])
     result = inspector.found["short_content"]
     assert (result.count, len(result.ids), result.refs) == (20, 20, [f"mem:{each}" for each in range(1, REFS_MAX + 1)])
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"created_at_ms": -5},
+        {"recalled": -3},
+        {"timestamp": "x" * 65},
+        {"message_id": "i" * 257},
+        {"bucket": Bucket(project_id="p")},
+    ],
+)
+def test_what_an_import_would_refuse_is_found_before_it_is_exported(members: dict[str, Any]) -> None:
+    record = kept("tea", **members)
+    assert found(record, names=["unportable"]) == ({} if "bucket" in members else {"unportable": [1]})
+    raw: list[bytes] = []
+    writer = Writer("a", raw.append)
+    writer.record(record)
+    writer.end()
+    if "bucket" in members:
+        assert len(list(records_of(raw, terms_in))) == 1
+    else:
+        with pytest.raises(ImportRefused):
+            list(records_of(raw, terms_in))

@@ -6,7 +6,7 @@ import pytest
 
 from codesynapse.contracts.agents import TERMS_MAX, NewMemory
 from codesynapse.contracts.errors import Invalid
-from codesynapse.server.agents.wording import Exclusion, ahead_ms, cleaned, folded_source, span, terms_of
+from codesynapse.server.agents.wording import Exclusion, ahead_ms, cleaned, folded_source, is_blank, span, terms_of
 from tests.server.world import START_MS
 
 
@@ -70,3 +70,16 @@ def test_short_texts_exclude_their_like_and_long_ones_what_begins_alike():
     assert Exclusion([sentence + " of last year"]).excludes(sentence)
     assert not Exclusion([sentence]).excludes("Ana")
     assert not Exclusion(["", "  "]).excludes("")
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\n\t", "\u200b\u200b", "\u202e", "\x00\x07", "\u00a0\u2003"])
+def test_a_text_of_which_nobody_would_see_anything_is_blank(text: str):
+    assert is_blank(text)
+    with pytest.raises(Invalid):
+        cleaned(text, field="content")
+
+
+@pytest.mark.parametrize("text", [".", " a", "\u200b?", "\ue000", "\U0001f375", "\u0301"])
+def test_a_text_of_which_somebody_would_see_something_is_not(text: str):
+    assert not is_blank(text)
+    assert cleaned(text, field="content")[0] == text

@@ -52,7 +52,13 @@ def test_another_parameter_has_a_price_and_no_arms(cli: CommandLine) -> None:
     said = json.loads(cli.ok("tool-cost", "--json", "--parameter", "agent_id"))
     assert said["parameter"]["tools"] > 0
     assert "arms" not in said
-    assert json.loads(cli.ok("tool-cost", "--json", "--parameter", "nothing"))["parameter"]["characters"] == 0
+
+
+def test_a_parameter_that_no_tool_has_is_an_error(cli: CommandLine) -> None:
+    for toolset in ("all", "graph"):
+        result = cli.run("tool-cost", "--toolset", toolset, "--parameter", "nothing")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "--parameter" in result.stderr
 
 
 def test_toolsets_are_chosen_and_each_tool_is_told(cli: CommandLine) -> None:

@@ -34,12 +34,22 @@ def test_the_instructions_say_in_under_900_characters_when_to_recall_and_when_to
         assert words in INSTRUCTIONS
 
 
-async def test_two_templates_and_three_prompts_are_registered_and_completed(here: World):
+async def test_three_templates_and_three_prompts_are_registered_and_completed(here: World):
     features = Features(Toolbox())
-    register_product(features, here.sessions, here.engine, here.repository, here.recall, size_max=9_999)
+    register_product(
+        features,
+        here.sessions,
+        here.engine,
+        here.repository,
+        here.recall,
+        here.ports.agents,
+        here.clock,
+        size_max=9_999,
+    )
     assert [template.text for template, _ in features.templates] == [
         "codesynapse://session-memory/{repository}",
         "codesynapse://repository/{repository}{?node,depth}",
+        "codesynapse://agent/{agent_id}{?project_id,channel}",
     ]
     assert list(features.prompts) == ["answer_from_memory", "remember_this", "what_changed_since"]
     assert features.toolbox.catalog.capabilities() == {

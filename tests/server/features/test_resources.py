@@ -36,7 +36,16 @@ async def here() -> AsyncIterator[World]:
 
 def operations(here: World, size_max: int = 262_144) -> Operations:
     features = Features(Toolbox())
-    register_product(features, here.sessions, here.engine, here.repository, here.recall, size_max=size_max)
+    register_product(
+        features,
+        here.sessions,
+        here.engine,
+        here.repository,
+        here.recall,
+        here.ports.agents,
+        here.clock,
+        size_max=size_max,
+    )
     return Operations(features, Dispatcher(features.toolbox, here.clock, Metrics()), here.clock, Limits())
 
 

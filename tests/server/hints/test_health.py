@@ -47,6 +47,11 @@ def test_an_outage_and_a_recovery_each_begin_an_episode_and_nothing_else_does():
     assert episodes == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
 
 
+def test_another_cause_begins_an_episode_since_its_remedy_is_another():
+    episodes = [after(initial(installed=True), "eemmeem"[:end]).episode for end in range(8)]
+    assert episodes == [0, 0, 1, 2, 2, 3, 3, 4]
+
+
 def test_a_wrong_configuration_is_told_apart_from_a_dead_endpoint():
     assert after(initial(installed=True), "ee").cause is Cause.ENDPOINT
     assert after(initial(installed=True), "mm").cause is Cause.CONFIGURATION

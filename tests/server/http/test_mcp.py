@@ -191,6 +191,18 @@ async def test_the_servers_choice_of_toolsets_bounds_a_clients():
             assert len(listed) == count, chosen
 
 
+async def test_toolsets_that_are_named_one_by_one_are_all_shown():
+    async with product() as running:
+        transport = await running.open(await running.person())
+        counts = []
+        for query in ("?toolsets=graph", "?toolsets=session", "?toolsets=graph&toolsets=session"):
+            data = json.dumps(transport.message("tools/list"))
+            async with running.http.post(running.url + query, data=data, headers=transport.all_headers()) as answer:
+                said = (await answer.text()).split("data: ", 1)[-1]
+                counts.append(said.count('"inputSchema"'))
+        assert counts[0] + counts[1] == counts[2] > counts[0] > 0
+
+
 async def test_an_unknown_toolset_is_refused_where_it_was_named():
     async with product() as running:
         transport = await running.open(await running.person())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,6 +76,63 @@ async def test_an_embedder_that_hangs_is_one_that_does_not_answer(here: World):
     for _ in range(2):
         assert await models.embed(execution, ["tea"]) is None
     assert here.hints.health.cause is Cause.ENDPOINT
+
+
+class Slow(HashingEmbedder):
+    """The hashing embedder, which answers once it is let. asked: how many calls it got."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+        self.begun = asyncio.Event()
+        self.free = asyncio.Event()
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        self.asked += 1
+        self.begun.set()
+        await self.free.wait()
+        return await super().embed(texts)
+
+
+def probing() -> asyncio.Task[Any]:
+    """The call that goes on without a caller."""
+    (probe,) = [each for each in asyncio.all_tasks() if "_told" in repr(each.get_coro())]
+    return probe
+
+
+async def test_in_a_fault_nobody_waits_for_the_deadline_and_one_call_goes_on_until_it_is_answered(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    embedder = Slow()
+    for _ in range(2):
+        here.hints.embedding_failed(Cause.ENDPOINT)
+    models = Models(embedder, here.hints, here.clock, 600_000, patience_s=0.001)
+    for text in ("one", "two", "three"):
+        assert await models.embed(execution, [text]) is None
+    assert (embedder.asked, here.hints.health.condition) == (1, Condition.FAULT)
+    probe = probing()
+    embedder.free.set()
+    assert await probe is not None
+    assert here.hints.health.condition is Condition.HEALTHY
+    assert await models.embed(execution, ["four"]) is not None
+    assert embedder.asked == 2
+
+
+async def test_a_caller_who_leaves_in_a_fault_ends_no_call_and_the_end_of_the_server_does(here: World):
+    execution = await here.execution(await here.user("ana"), "s")
+    embedder = Slow()
+    for _ in range(2):
+        here.hints.embedding_failed(Cause.ENDPOINT)
+    models = Models(embedder, here.hints, here.clock, 600_000, patience_s=600.0)
+    asking = asyncio.create_task(models.embed(execution, ["one"]))
+    await embedder.begun.wait()
+    asking.cancel()
+    await asyncio.wait([asking])
+    assert await models.embed(execution, ["two"]) is None
+    probe = probing()
+    models.close()
+    await asyncio.wait([probe])
+    assert (probe.cancelled(), embedder.asked) == (True, 1)
+    models.close()
 
 
 async def test_without_an_embedder_there_are_no_vectors_and_no_failures(here: World):

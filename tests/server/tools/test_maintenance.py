@@ -62,7 +62,7 @@ async def test_every_argument_is_described_bounded_and_no_identity(place: Mainta
         Draft202012Validator.check_schema(tool["outputSchema"])
         assert schema["additionalProperties"] is False
         for name, member in schema["properties"].items():
-            assert name in ("memory_id", "method") or "description" in str(member), (tool["name"], name)
+            assert "description" in str(member), (tool["name"], name)
             assert not {"tenant", "subject", "user", "actor"} & set(name.split("_")), name
 
 

@@ -14,7 +14,8 @@ from codesynapse.contracts.agents import NewEpisode
 from codesynapse.contracts.errors import StoreBusy
 from codesynapse.server.hints.session_key import bucket_of
 from codesynapse.server.hints.state import Hints
-from codesynapse.server.work.queue import BATCH, KINDS, RETRY_MS, Kind, QueuedWrites, archived_episode
+from codesynapse.server.work import queue
+from codesynapse.server.work.queue import BATCH, GRACE_MS, KINDS, RETRY_MS, Kind, QueuedWrites, archived_episode
 from tests.server.agents.here import AGENT, Here, here
 
 PAYLOAD = '{"summary":"x","keywords":"","project_id":"","channel":"","start_time":"","end_time":"","resolved":false}'
@@ -25,6 +26,11 @@ def at_work(place: Here, hints: Hints | None = None, kinds: Mapping[str, Kind] =
     """Another worker of the same store. hints: its own, as after a restart."""
     stands = place.world.ports.accounts.stands
     return QueuedWrites(place.agents, stands, hints or place.world.hints, place.world.clock, kinds)
+
+
+def waited(place: Here) -> None:
+    """So long that a task which another process queued is anybody's."""
+    place.world.clock.advance(seconds=GRACE_MS / 1_000)
 
 
 async def archive(place: Here, summary: str, key: str | None = None, *, agent: str = AGENT, by: str = "ana") -> int:
@@ -61,6 +67,7 @@ async def test_a_keyless_pause_drops_keyless_tasks_and_those_of_unknown_origin()
         restarted = at_work(place, type(place.world.hints)())
         restarted._hints.pauses.pause(bucket_of((await place.execution()).identity, None), 60, place.world.clock())
         restarted._hints.pauses.pause(bucket_of((await place.execution()).identity, "B"), 60, place.world.clock())
+        waited(place)
         await restarted.run()
         assert await summaries(place) == []
 
@@ -70,8 +77,53 @@ async def test_after_a_restart_the_pause_of_the_key_that_queued_a_task_does_not_
         await archive(place, "of A", "A")
         restarted = at_work(place, type(place.world.hints)())
         restarted._hints.pauses.pause(bucket_of((await place.execution()).identity, "A"), 60, place.world.clock())
+        waited(place)
         await restarted.run()
         assert await summaries(place) == ["of A"]
+
+
+@pytest.mark.parametrize("key", ["A", None])
+async def test_a_task_is_left_to_the_process_that_queued_it_so_that_its_pause_drops_it(key: str | None):
+    async with here() as place:
+        await archive(place, "off the record", key)
+        other = at_work(place, type(place.world.hints)())
+        assert await other.run() == 0
+        await place.pause(key)
+        assert await place.queue.run() == 1
+        waited(place)
+        assert await other.run() == 0
+        assert await summaries(place) == []
+
+
+async def test_a_task_whose_process_is_gone_is_done_by_another_after_a_while():
+    async with here() as place:
+        await archive(place, "left behind", "A")
+        other = at_work(place, type(place.world.hints)())
+        place.world.clock.advance(seconds=GRACE_MS / 1_000 - 1)
+        assert await other.run() == 0
+        place.world.clock.advance(seconds=1)
+        assert await other.run() == 1
+        assert await summaries(place) == ["left behind"]
+
+
+async def test_more_tasks_of_another_process_than_a_batch_end_the_round():
+    async with here() as place:
+        await place.store("tea")
+        for _ in range(BATCH):
+            await place.agents.enqueue(place.scope(), "archive_episode", PAYLOAD, once=None, now_ms=place.world.clock())
+        assert await place.queue.run() == 0
+        assert await status(place) == (BATCH, 0)
+
+
+async def test_a_process_knows_a_bounded_number_of_tasks_to_be_its_own(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(queue, "OWN_MAX", 2)
+    async with here() as place:
+        for number in range(3):
+            await archive(place, f"talk {number}")
+        assert await place.queue.run() == 2
+        waited(place)
+        assert await place.queue.run() == 1
+        assert await summaries(place) == ["talk 1", "talk 2", "talk 0"]
 
 
 async def test_the_same_key_of_another_principal_drops_nothing():
@@ -176,6 +228,7 @@ async def test_while_the_accounts_do_not_answer_a_task_waits_and_no_try_is_count
         async def silent(_: str, __: str) -> bool:
             raise StoreBusy
 
+        waited(place)
         for _ in range(4):
             with pytest.raises(StoreBusy):
                 await QueuedWrites(place.agents, silent, place.world.hints, place.world.clock).run()
@@ -190,6 +243,7 @@ async def test_a_row_that_nobody_can_read_is_given_up_at_once_and_counted(kind: 
         await place.store("tea")
         await place.agents.enqueue(place.scope(), kind, payload, once=None, now_ms=place.world.clock())
         await archive(place, "behind it")
+        waited(place)
         await place.queue.run()
         assert await status(place) == (0, 1)
         assert await summaries(place) == ["behind it"]
@@ -223,6 +277,7 @@ async def test_a_fault_of_ours_in_one_task_holds_up_none_behind_it():
         await place.store("tea")
         await place.agents.enqueue(place.scope(), "broken", "x", once=None, now_ms=place.world.clock())
         await archive(place, "behind it")
+        waited(place)
         await queue.run()
         assert await summaries(place) == ["behind it"]
         assert await status(place) == (1, 0)
@@ -241,6 +296,7 @@ async def test_what_an_agents_deletion_takes_away_is_forgotten_and_never_done():
 async def test_twenty_archives_and_several_workers_at_once_keep_each_episode_once():
     async with here() as place:
         await asyncio.gather(*(archive(place, f"talk {number:02}") for number in range(20)))
+        waited(place)
         workers = [at_work(place) for _ in range(4)]
         await asyncio.gather(*(worker.run() for worker in workers))
         assert sorted(await summaries(place)) == [f"talk {number:02}" for number in range(20)]
@@ -251,6 +307,7 @@ async def test_a_round_works_off_more_than_a_batch():
         await place.store("tea")
         for _ in range(BATCH + 1):
             await place.agents.enqueue(place.scope(), "archive_episode", PAYLOAD, once=None, now_ms=place.world.clock())
+        waited(place)
         assert await place.queue.run() == BATCH + 1
         assert await status(place) == (0, 0)
 
