@@ -1558,6 +1558,7 @@ ROWS: tuple[Requirement, ...] = (
             "contracts/suite/test_agents_queue.py::TestOnce::test_other_content_under_a_key_is_an_error",
             "contracts/suite/test_agents_queue.py::TestOnce::test_after_a_day_a_key_is_new",
             "contracts/suite/test_agents_queue.py::TestOnce::test_a_key_belongs_to_one_agent",
+            "contracts/suite/test_agents_queue.py::TestOnce::test_the_key_of_a_task_that_will_never_be_done_is_free_again",
             "contracts/suite/test_agents_queue.py::TestOnce::test_a_kept_answer_can_be_foreseen_for_a_day_and_other_content_is_an_error",
             "tests/server/agents/test_writing.py::test_a_key_answers_again_what_it_answered_and_is_refused_for_other_content",
             "tests/server/tools/test_memory.py::test_what_was_acknowledged_before_a_pause_is_acknowledged_again_under_it",

@@ -297,6 +297,7 @@ ROWS: tuple[Requirement, ...] = (
         tests=(
             "tests/server/hints/test_attribution.py::test_a_task_is_dropped_when_the_key_that_queued_it_pauses_and_kept_when_another_does",
             "tests/server/work/test_queue.py::test_a_task_is_dropped_by_the_pause_of_its_own_key_and_done_under_any_other",
+            "tests/server/work/test_queue.py::test_a_task_is_left_to_the_process_that_queued_it_so_that_its_pause_drops_it",
             "tests/server/work/test_queue.py::test_no_worker_here_sees_a_row_before_its_key_is_noted",
             "tests/integration/test_section_ten.py::test_a_queued_write_is_dropped_by_its_own_keys_pause_and_kept_by_anothers",
         ),

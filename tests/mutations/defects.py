@@ -277,6 +277,21 @@ MORE = (
         test=f"{KEYLESS}::test_a_keyless_sequence_gets_the_bytes_that_were_recorded",
     ),
     Mutation(
+        name="a process does the queued write of another that knows its key",
+        file="server/work/queue.py",
+        old="return own or self._clock() >= task.due_at_ms + GRACE_MS",
+        new="return True",
+        test="tests/server/work/test_queue.py"
+        "::test_a_task_is_left_to_the_process_that_queued_it_so_that_its_pause_drops_it",
+    ),
+    Mutation(
+        name="the key of a write that was given up answers for it",
+        file="backends/memory/agents.py",
+        old="agent.discarded += 1\n            agent.free_key(task.task_id)",
+        new="agent.discarded += 1",
+        test="tests/server/work/test_queue.py::test_what_was_given_up_can_be_sent_again_under_its_key",
+    ),
+    Mutation(
         name="under a pause an acknowledged write is told to be skipped",
         file="server/tools/gate.py",
         old="if answered is not None:",

@@ -115,6 +115,23 @@ async def test_more_tasks_of_another_process_than_a_batch_end_the_round():
         assert await status(place) == (BATCH, 0)
 
 
+@pytest.mark.parametrize("how", ["dropped", "given up"])
+async def test_what_was_given_up_can_be_sent_again_under_its_key(how: str, monkeypatch: pytest.MonkeyPatch):
+    async with here() as place:
+        sent = {"agent_id": AGENT, "summary": "a talk", "history": LONG, "idempotency_key": "k", "session_key": "A"}
+        first = await place.call("archive_episode", **sent)
+        if how == "dropped":
+            await place.pause("A")
+        else:
+            monkeypatch.setattr(place.queue, "_kinds", {})
+        assert await place.queue.run() == 1
+        monkeypatch.undo()
+        again = await place.call("archive_episode", **{**sent, "session_key": "B"})
+        assert again["task_id"] != first["task_id"]
+        assert await place.queue.run() == 1
+        assert await summaries(place) == ["a talk"]
+
+
 async def test_a_process_knows_a_bounded_number_of_tasks_to_be_its_own(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(queue, "OWN_MAX", 2)
     async with here() as place:
