@@ -20,6 +20,7 @@ from codesynapse.server.memory.models import Models
 from codesynapse.server.memory.recent import RECENT_MS
 from tests.server.world import World, world
 
+HANG_S = 10
 SERVER = Path(__file__).parent.parent.parent.parent / "server"
 
 
@@ -116,8 +117,9 @@ async def test_in_a_fault_nobody_waits_for_the_deadline_and_one_call_goes_on_unt
     for _ in range(2):
         here.hints.embedding_failed(Cause.ENDPOINT)
     models = Models(embedder, here.hints, here.clock, 600_000, patience_s=0.001)
-    for text in ("one", "two", "three"):
-        assert await models.embed(execution, [text]) is None
+    async with asyncio.timeout(HANG_S):
+        for text in ("one", "two", "three"):
+            assert await models.embed(execution, [text]) is None
     assert (embedder.asked, here.hints.health.condition) == (1, Condition.FAULT)
     probe = probing()
     embedder.free.set()
@@ -137,7 +139,8 @@ async def test_a_caller_who_leaves_in_a_fault_ends_no_call_and_the_end_of_the_se
     await embedder.begun.wait()
     asking.cancel()
     await asyncio.wait([asking])
-    assert await models.embed(execution, ["two"]) is None
+    async with asyncio.timeout(HANG_S):
+        assert await models.embed(execution, ["two"]) is None
     probe = probing()
     models.close()
     await asyncio.wait([probe])
@@ -156,7 +159,8 @@ async def test_a_call_that_breaks_after_its_caller_left_is_logged_without_its_te
     for _ in range(2):
         here.hints.embedding_failed(Cause.ENDPOINT)
     models = Models(broken, here.hints, here.clock, 600_000, patience_s=0.001)
-    assert await models.embed(execution, ["one"]) is None
+    async with asyncio.timeout(HANG_S):
+        assert await models.embed(execution, ["one"]) is None
     probe = probing()
     broken.free.set()
     await asyncio.wait([probe])
