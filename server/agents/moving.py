@@ -3,6 +3,7 @@
 import asyncio
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -21,6 +22,7 @@ from codesynapse.server.agents.wording import ahead_ms
 from codesynapse.server.clock import Clock
 
 CHUNK = 256 * 1024
+AHEAD = "ahead"
 AT_ONCE = 2
 """How many exports are made at once: each is held in memory until it is written."""
 
@@ -160,10 +162,10 @@ class Mover:
             scope = AgentScope(
                 tenant_id=principal.tenant_id, subject_id=principal.subject_id, agent_id=target or agent_id
             )
-            now_ms, ahead = self._clock(), list[MemoryRecord]()
-            records = _noting_ahead(records_of(lines_of(descriptor, self.size_max), self._terms), now_ms, ahead)
+            now_ms, seen = self._clock(), Counter[str]()
+            records = _counting_ahead(records_of(lines_of(descriptor, self.size_max), self._terms), now_ms, seen)
             taken = await self._agents.take_in(scope, records, dry_run=dry_run, now_ms=now_ms)
-            return Import(agent_id=scope.agent_id, taken=taken, seal=seal, ahead=len(ahead))
+            return Import(agent_id=scope.agent_id, taken=taken, seal=seal, ahead=seen[AHEAD])
         except ImportRefused as error:
             raise ImportRefused(field=field, limit=error.limit) from None
         finally:
@@ -174,11 +176,11 @@ class Mover:
         return header_of(first).agent_id, seal_of(lines_of(descriptor, self.size_max), self._terms)
 
 
-def _noting_ahead(records: Iterator[Record], now_ms: Millis, ahead: list[MemoryRecord]) -> Iterator[Record]:
-    """The records; those whose time lies ahead of the clock are put down in passing."""
+def _counting_ahead(records: Iterator[Record], now_ms: Millis, seen: Counter[str]) -> Iterator[Record]:
+    """The records; those whose time lies ahead of the clock are counted in passing."""
     for record in records:
         if isinstance(record, MemoryRecord) and ahead_ms(record.memory.timestamp, now_ms):
-            ahead.append(record)
+            seen[AHEAD] += 1
         yield record
 
 

@@ -68,6 +68,7 @@ class Models:
         if self._probe is not None and not self._probe.done():
             return None
         self._probe = asyncio.create_task(self._told(embedder, texts))
+        self._probe.add_done_callback(_ended)
         done, _ = await asyncio.wait([self._probe], timeout=self._patience_s)
         return self._probe.result() if done else None
 
@@ -96,3 +97,9 @@ class Models:
     def _failed(self, cause: Cause, error: Unavailable) -> None:
         fault("embedding_failed", error)
         self._hints.embedding_failed(cause)
+
+
+def _ended(probe: "asyncio.Task[list[Vector] | None]") -> None:
+    """Whatever a call broke of that nobody waits for any more: its kind is logged, and never its text."""
+    if not probe.cancelled() and (error := probe.exception()) is not None:
+        fault("embedding_failed", error)

@@ -93,6 +93,7 @@ async def test_what_changes_nothing_is_not_told() -> None:
     await here.agents.set_tuning(scope, Tuning(precision="strict"), now_ms=NOW)
     await here.agents.set_level(scope.tenant_id, scope.agent_id, "bo", Level.READ, now_ms=NOW)
     await here.agents.note_recalls(scope, [1], now_ms=NOW)
+    assert here.said == []
     empty = keeper.on("empty")
     await empty.keep("x")
     await empty.delete(2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from codesynapse.contracts.errors import CodeSynapseError, EmbedderDown, Embedde
 from codesynapse.contracts.vectors import Vector
 from codesynapse.server.hints.health import Cause, Condition
 from codesynapse.server.hints.state import Hints
+from codesynapse.server.memory import models as models_module
 from codesynapse.server.memory.models import Models
 from codesynapse.server.memory.recent import RECENT_MS
 from tests.server.world import World, world
 
+HANG_S = 10
 SERVER = Path(__file__).parent.parent.parent.parent / "server"
 
 
@@ -94,6 +97,14 @@ class Slow(HashingEmbedder):
         return await super().embed(texts)
 
 
+class Broken(Slow):
+    """It fails in a way that no embedder should."""
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        await super().embed(texts)
+        raise KeyError(texts[0])
+
+
 def probing() -> asyncio.Task[Any]:
     """The call that goes on without a caller."""
     (probe,) = [each for each in asyncio.all_tasks() if "_told" in repr(each.get_coro())]
@@ -106,8 +117,9 @@ async def test_in_a_fault_nobody_waits_for_the_deadline_and_one_call_goes_on_unt
     for _ in range(2):
         here.hints.embedding_failed(Cause.ENDPOINT)
     models = Models(embedder, here.hints, here.clock, 600_000, patience_s=0.001)
-    for text in ("one", "two", "three"):
-        assert await models.embed(execution, [text]) is None
+    async with asyncio.timeout(HANG_S):
+        for text in ("one", "two", "three"):
+            assert await models.embed(execution, [text]) is None
     assert (embedder.asked, here.hints.health.condition) == (1, Condition.FAULT)
     probe = probing()
     embedder.free.set()
@@ -127,12 +139,35 @@ async def test_a_caller_who_leaves_in_a_fault_ends_no_call_and_the_end_of_the_se
     await embedder.begun.wait()
     asking.cancel()
     await asyncio.wait([asking])
-    assert await models.embed(execution, ["two"]) is None
+    async with asyncio.timeout(HANG_S):
+        assert await models.embed(execution, ["two"]) is None
     probe = probing()
     models.close()
     await asyncio.wait([probe])
     assert (probe.cancelled(), embedder.asked) == (True, 1)
     models.close()
+
+
+async def test_a_call_that_breaks_after_its_caller_left_is_logged_without_its_text(
+    here: World, monkeypatch: pytest.MonkeyPatch
+):
+    execution = await here.execution(await here.user("ana"), "s")
+    broken, logged = Broken(), list[str]()
+    monkeypatch.setattr(models_module, "fault", lambda event, error: logged.append(f"{event} {type(error).__name__}"))
+    unheard: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+    for _ in range(2):
+        here.hints.embedding_failed(Cause.ENDPOINT)
+    models = Models(broken, here.hints, here.clock, 600_000, patience_s=0.001)
+    async with asyncio.timeout(HANG_S):
+        assert await models.embed(execution, ["one"]) is None
+    probe = probing()
+    broken.free.set()
+    await asyncio.wait([probe])
+    del probe, models
+    await asyncio.sleep(0)
+    gc.collect()
+    assert (logged, unheard) == (["embedding_failed KeyError"], [])
 
 
 async def test_without_an_embedder_there_are_no_vectors_and_no_failures(here: World):
